@@ -331,10 +331,13 @@ static inline void rowlock_client_freep(struct rowlock_client **client)
 /**
  * Hold the lock, waiting up to @wait_ms for it.
  *
- * Waiters of this client are served first come, first served. Between clients
- * the server's line decides, except where GET_LOCK() does not reach all of them
- * (Galera, some proxies): there waiters poll, and chance decides. A try may
- * overtake waiters. A dead holder is removed first.
+ * Waiters of this client are served first come, first served. So are clients,
+ * by the server's line, for waits of any length: only a try, or the first
+ * acquire of a client within its first two seconds, may overtake a waiter. A
+ * waiter loses its place if its connection ends, or if its process stands still
+ * for four seconds when it is its turn. Where GET_LOCK() does not reach all
+ * clients (Galera, some proxies) waiters poll, and chance decides. A dead
+ * holder is removed first.
  *
  * @wait_ms  0: try. ROWLOCK_FOREVER: no limit.
  *

@@ -114,7 +114,10 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
  * End the present hold of @name, whoever has it, against the holder's will.
  *
  * lease: the row is deleted, and the holder's lost callback runs at its next
- * heartbeat (a third of its TTL) or rowlock_verify(). The holds of the writer
+ * heartbeat (a third of its TTL) or rowlock_verify(). If others wait behind the
+ * holder's connection and the name stays free for 150 ms, that connection is
+ * killed, so that the next one has it at once; without the right to kill it the
+ * waiters take the name within 20 seconds. The holds of the writer
  * and of all readers of a read/write lock of that name end as well, and all
  * permits in use of a semaphore. row: the holder's connection is killed, if the
  * account may find and kill it. A hold of this very client needs no right and

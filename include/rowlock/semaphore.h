@@ -61,10 +61,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_semaphore_new(
  * The waiters of one client are served in their order; a released number that
  * fits may be handed over as locks are (handover_ms). The clients stand in the
  * server's line, where nobody overtakes the first: a waiter that wants many
- * gets in beside those that want few. Only after 12 seconds others take what it
- * leaves, each once in such a time, as its connection may be dead. Where
- * GET_LOCK() does not reach everybody (rowlock_acquire()) small requests may
- * overtake large ones.
+ * gets in beside those that want few. Where GET_LOCK() does not reach everybody
+ * (rowlock_acquire()) small requests may overtake large ones.
  *
  * @count    1 to as many as the semaphore has
  * @wait_ms  0: only if they are free, and nobody stands in line;

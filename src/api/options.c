@@ -166,17 +166,27 @@ static bool copy_texts(struct rowlock_client *client,
 	       copy(&client->target.unverified_auth, options->unverified_auth);
 }
 
+/* The longest time that a statement waits for a row: a backup's lock of all
+ * tables waits for it (wait/doorbell.c). InnoDB looks once a second whether it
+ * is over (MySQL: lock_wait_timeout_thread()), so it may be a second more. */
+#define ROW_SLICE_MS 1000
+
 static unsigned int seconds(uint64_t ms)
 {
 	return (unsigned int) ((ms + 999) / 1000);
 }
 
+/* The longest time that a waiter which got the bell, and does not ask, keeps
+ * others out. */
+#define BELL_IDLE_S 4
+
 /* The server closes an idle session after a TTL on a lease connection, after
- * the idle timeout on a row connection. */
+ * the idle timeout on a row connection, and sooner on one for bells. */
 static void set_bays(struct rowlock_client *client,
 		     const struct rowlock_client_options *options)
 {
 	unsigned int ttl_s = seconds(client->ttl_ms);
+	unsigned int lease_s = ttl_s > 2 ? ttl_s : 2;
 	unsigned int row_s = seconds(client->row_idle_ms);
 	unsigned int slice_s = seconds(client->row_slice_ms);
 
@@ -186,20 +196,19 @@ static void set_bays(struct rowlock_client *client,
 		.keep = 1,
 	};
 	client->bays[RLK_BAY_COMMIT] = (struct rlk_pool_bay){
-		.profile = { "lease", true, RLK_LOCK_WAIT_S,
-			     ttl_s > 2 ? ttl_s : 2, true },
+		.profile = { "lease", true, RLK_LOCK_WAIT_S, lease_s, true },
 		.limit = 1,
 		.keep = 1,
 	};
 	client->bays[RLK_BAY_BELL] = (struct rlk_pool_bay){
 		.profile = { "bell", true, RLK_LOCK_WAIT_S,
-			     ttl_s > 2 ? ttl_s : 2, false },
+			     lease_s < BELL_IDLE_S ? lease_s : BELL_IDLE_S,
+			     .peer_s = lease_s },
 		.limit = options->wait_connections,
 		.keep = 2,
 	};
 	client->bays[RLK_BAY_ASIDE] = (struct rlk_pool_bay){
-		.profile = { "lease", true, RLK_LOCK_WAIT_S,
-			     ttl_s > 2 ? ttl_s : 2, false },
+		.profile = { "lease", true, RLK_LOCK_WAIT_S, lease_s, false },
 		.limit = ASIDE_MOST,
 		.keep = ASIDE_KEPT,
 	};
@@ -248,11 +257,7 @@ static int apply(struct rowlock_client *client,
 	client->margin_ms = rlk_margin(options->ttl_ms);
 	client->call_timeout_ms = options->call_timeout_ms;
 	client->row_idle_ms = (uint64_t) seconds(options->row_idle_ms) * 1000;
-	/* Slightly more, so that a waiter with its client sends less than 0.2
-	 * statements per second by default; not much more, as a waiter whose
-	 * host has vanished may become a holder in that time. */
-	client->row_slice_ms =
-	    (uint64_t) seconds(client->row_idle_ms * 6 / 5) * 1000;
+	client->row_slice_ms = ROW_SLICE_MS;
 	if (!(options->flags & ROWLOCK_NO_REAPER))
 		client->reap_interval_ms = options->reap_interval_ms;
 	client->bells_refused = options->flags & ROWLOCK_POLL;

@@ -14,6 +14,7 @@
 #include "strategy/listing.h"
 #include "strategy/row_break.h"
 #include "strategy/row_holders.h"
+#include "wait/unblock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -391,6 +392,8 @@ static int break_theirs(struct rowlock_client *client,
 		fault = strategy->end
 			    ? strategy->end(conn, name, ret_found, reterr)
 			    : break_row(client, conn, name, ret_found, reterr);
+		if (!fault && *ret_found && strategy->needs_session)
+			rlk_unblock(client, conn, name);
 		rlk_pool_put(client->pool, conn);
 		code = rlk_client_code(client, fault, reterr);
 	}

@@ -69,7 +69,8 @@ static void delete_old_sessions(struct rowlock_client *client, int64_t *next_ms)
 
 /* An idle connection must answer before its wait_timeout; a row connection
  * also gets rid of a transaction that a refused try left open, since that
- * would keep others from altering the table. */
+ * would keep others from altering the table. One for bells would have to answer
+ * every second: it is closed. */
 static void tend(struct rowlock_client *client, size_t bay, int64_t idle_ms)
 {
 	struct rlk_conn *conns[64];
@@ -83,6 +84,10 @@ static void tend(struct rowlock_client *client, size_t bay, int64_t idle_ms)
 	/* One deadline for all: a server that hangs does so for each. */
 	until = rlk_client_chore_until(client);
 	for (size_t i = 0; i < count; i++) {
+		if (bay == RLK_BAY_BELL) {
+			rlk_pool_discard(client->pool, conns[i]);
+			continue;
+		}
 		rlk_conn_set_until(conns[i], until);
 		if (bay == RLK_BAY_ROW)
 			rlk_stmt_text(conns[i], "ROLLBACK", &error);

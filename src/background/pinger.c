@@ -101,6 +101,18 @@ static void unwatch(struct rlk_hold *hold)
 		  rlk_conn_fd(hold->conn), &event);
 }
 
+/* The first one has the server keep the connection for longer. */
+static enum rlk_fault ping_bell(struct rlk_hold *hold,
+				struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_client *client = hold->name->client;
+	unsigned int long_s = client->bays[RLK_BAY_ASIDE].profile.idle_s;
+
+	return rlk_conn_profile(hold->conn)->idle_s == long_s
+		   ? rlk_conn_ping(hold->conn, reterr)
+		   : rlk_conn_keep(hold->conn, long_s, reterr);
+}
+
 /* Send a ping without blocking. A connection at rest has nothing unsent, so its
  * socket takes it at once. */
 static void send_ping(struct rlk_hold *hold)
@@ -117,7 +129,7 @@ static void send_ping(struct rlk_hold *hold)
 		return;
 	}
 	rlk_conn_set_until(hold->conn, hold->upkeep->pinged_ms);
-	fault = bell ? rlk_conn_ping(hold->conn, &error)
+	fault = bell ? ping_bell(hold, &error)
 		     : hold->name->strategy->confirm(hold->conn, &request,
 						     &found, &error);
 	if (fault == RLK_PENDING)

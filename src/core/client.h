@@ -178,6 +178,8 @@ struct rowlock_client {
 	_Atomic bool bells_refused; /* GET_LOCK is forbidden here */
 	/* Names that others wanted lately, by hash. */
 	_Atomic int64_t busy_until_ms[RLK_BUSY_NAMES];
+	/* Rows with and without a line, by hash; see wait/row_line.c. */
+	_Atomic int64_t row_line_ms[RLK_BUSY_NAMES];
 	uint64_t rounds;   /* a random number: see wait/rounds.h */
 	bool row_unclean;  /* idle row connections may have a transaction */
 	bool look_breaks;  /* a lease of ours was broken: look which */

@@ -12,6 +12,7 @@
 #include "db/conn_private.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -139,6 +140,18 @@ void rlk_conn_spoil(struct rlk_conn *conn)
 const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn)
 {
 	return &conn->profile;
+}
+
+/* The longer time counts from before it is sent, as the server may have it from
+ * then on. */
+enum rlk_fault rlk_conn_keep(struct rlk_conn *conn, unsigned int idle_s,
+			     struct rowlock_errinfo *reterr)
+{
+	if (idle_s > conn->profile.idle_s)
+		conn->profile.idle_s = idle_s;
+	snprintf(conn->keep_sql, sizeof(conn->keep_sql),
+		 "SET SESSION wait_timeout = %u", idle_s);
+	return rlk_stmt_text(conn, conn->keep_sql, reterr);
 }
 
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)

@@ -49,6 +49,8 @@ struct rlk_conn_profile {
 				     the session of a silent peer */
 	bool packets;             /* several statements in one text */
 	bool plain;               /* prepares nothing: texts */
+	unsigned int peer_s;      /* how long TCP waits for a peer that does not
+				     answer; 0: as long as the server */
 };
 
 /**
@@ -63,6 +65,11 @@ static inline void rlk_conn_closep(struct rlk_conn **conn)
 {
 	*conn = rlk_conn_close(*conn);
 }
+
+/** Have the server keep the session of a silent peer for @idle_s from now on.
+ * As rlk_stmt_text(). */
+enum rlk_fault rlk_conn_keep(struct rlk_conn *conn, unsigned int idle_s,
+			     struct rowlock_errinfo *reterr);
 
 /** The time now, by the clock that @conn's deadline is on. */
 int64_t rlk_conn_now(const struct rlk_conn *conn);

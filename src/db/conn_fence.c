@@ -172,6 +172,19 @@ enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
 	return kill_id(conn, "QUERY", id, reterr);
 }
 
+enum rlk_fault rlk_conn_end(struct rlk_conn *conn, uint64_t id,
+			    struct rowlock_errinfo *reterr)
+{
+	if (conn->session.renumbered)
+		return out_of_reach(conn, reterr);
+	return kill_id(conn, "CONNECTION", id, reterr);
+}
+
+bool rlk_conn_rest(struct rlk_conn *conn, int ms)
+{
+	return rlk_io_sleep(conn, ms);
+}
+
 enum rlk_fault rlk_conn_kill_tagged(struct rlk_conn *conn, const char *tag,
 				    struct rowlock_errinfo *reterr)
 {

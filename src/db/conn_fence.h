@@ -30,6 +30,18 @@ enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr);
 
 /**
+ * By @conn, end the connection with the number @id (KILL). The caller knows, by
+ * @conn, that it is there and which one it is. RLK_REFUSED: it is another
+ * account's, or numbers do not count here.
+ */
+enum rlk_fault rlk_conn_end(struct rlk_conn *conn, uint64_t id,
+			    struct rowlock_errinfo *reterr);
+
+/** Sleep for @ms while @conn is lent: at most until its deadline, or an
+ *  interrupt (false). */
+bool rlk_conn_rest(struct rlk_conn *conn, int ms);
+
+/**
  * By @conn, interrupt the statement that has @tag (letters, digits and '-') in
  * its text, if there is one. To see and end another account's statement takes
  * the rights for that.

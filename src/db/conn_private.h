@@ -104,6 +104,7 @@ struct rlk_io {
 struct rlk_conn {
 	const struct rlk_conn_target *target;
 	struct rlk_conn_profile profile;
+	char keep_sql[48]; /* until it is answered */
 	MYSQL *mysql;
 	struct rlk_io io;
 

@@ -373,7 +373,8 @@ static void set_int(int fd, int level, int name, int value)
 void rlk_peer_keep(struct rlk_conn *conn)
 {
 	int fd = mysql_get_socket(conn->mysql);
-	unsigned int idle_s = conn->profile.idle_s;
+	unsigned int idle_s =
+	    conn->profile.peer_s ? conn->profile.peer_s : conn->profile.idle_s;
 	int third;
 
 	if (idle_s > 3600)

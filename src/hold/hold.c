@@ -122,6 +122,7 @@ struct rlk_request rlk_hold_request(const struct rlk_hold *hold)
 		.attempt = hold->attempt,
 		.session = hold->session,
 		.key = hold->name->client->bell_key,
+		.row = hold->name->strategy->pins_connection,
 		.bell_conn = hold->bell_conn,
 		.count = hold->upkeep ? hold->upkeep->count : 0,
 		.slots = hold->upkeep ? hold->upkeep->slots : NULL,

@@ -177,7 +177,9 @@ void rlk_hold_abandon_locked(struct rlk_hold *hold,
 			     const struct rlk_mark *mark);
 
 /** Keep @conn, on which the lease waited, and which has its bell, with the
- *  hold. It has its upkeep. */
+ *  hold. It has its upkeep. The first ping has the server keep @conn for a TTL:
+ *  until then a stopped client loses it within seconds, and a short hold costs
+ * no statement. */
 void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn);
 
 /** Move the idle deadline of a row hold: answered at @t0_ms. It has its

@@ -7,14 +7,14 @@
 
 #include "core/call.h"
 
-/* A third of the server's idle timeout. */
+/* A third of the server's idle timeout: of a bell, first of the short one. */
 uint64_t rlk_ping_ms(const struct rlk_hold *hold)
 {
 	const struct rowlock_client *client = hold->name->client;
 
-	return hold->name->strategy->pins_connection
-		   ? client->row_idle_ms / 3
-		   : (uint64_t) rlk_client_word_ms(client, RLK_BAY_BELL);
+	if (hold->name->strategy->pins_connection)
+		return client->row_idle_ms / 3;
+	return rlk_conn_profile(hold->conn)->idle_s * UINT64_C(1000) / 3;
 }
 
 void rlk_pinger_plan_locked(struct rlk_hold *hold, int64_t answered_ms)

@@ -24,8 +24,12 @@
 
 static const struct rlk_stmt_def wait_def = {
 	"wait",
-	"SELECT CAST(GET_LOCK(?, ?) AS SIGNED),"
-	" CAST(IS_USED_LOCK(?) AS UNSIGNED)",
+	"SELECT CAST(GET_LOCK(?, ?) AS SIGNED)",
+};
+
+static const struct rlk_stmt_def owner_def = {
+	"look who is first in line",
+	"SELECT CAST(IS_USED_LOCK(?) AS UNSIGNED)",
 };
 
 static const struct rlk_stmt_def ring_def = {
@@ -42,10 +46,12 @@ static const struct rlk_stmt_def leave_def = {
 /* Kind, schema and name: each may have 64 or 100 characters of four bytes. */
 #define WORDS_SIZE (1 + 64 * 4 + 1 + 100 * 4 + 1)
 
-/* Readers and writers have one of their own, and so have permits: a lock of the
- * same name is another. */
+/* Rows have one of their own, and so have readers and writers, and permits: a
+ * lock of the same name is another. */
 static char kind_of(const struct rlk_request *request)
 {
+	if (request->row)
+		return 'x';
 	if (request->count)
 		return 'p';
 	return request->slot ? 's' : 'l';
@@ -64,11 +70,9 @@ struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 	return bell;
 }
 
-static void read_wait(const struct rlk_reply *reply, bool *ret_got,
-		      uint64_t *ret_owner)
+static bool is_got(const struct rlk_reply *reply)
 {
-	*ret_got = reply->has_row && reply->columns[0].i64 == 1;
-	*ret_owner = reply->has_row ? reply->columns[1].u64 : 0;
+	return reply->has_row && reply->columns[0].i64 == 1;
 }
 
 struct seconds {
@@ -92,32 +96,45 @@ static struct seconds seconds_of(struct rlk_conn *conn, uint64_t ms)
 enum rlk_fault rlk_bell_wait(struct rlk_conn *conn,
 			     const struct rlk_request *request,
 			     uint64_t wait_ms, bool *ret_got,
-			     uint64_t *ret_owner,
 			     struct rowlock_errinfo *reterr)
 {
 	struct rlk_bell bell = rlk_bell_of(conn, request);
 	struct seconds seconds = seconds_of(conn, wait_ms);
 	const struct rlk_value params[] = { rlk_text(bell.text),
-					    rlk_text(seconds.text),
-					    rlk_text(bell.text) };
+					    rlk_text(seconds.text) };
 	struct rlk_reply reply;
 	enum rlk_fault fault =
 	    rlk_stmt_run(conn, &wait_def, params, &reply, reterr);
 
 	if (!fault)
-		read_wait(&reply, ret_got, ret_owner);
+		*ret_got = is_got(&reply);
 	return fault;
 }
 
 enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
-			       uint64_t *ret_owner,
 			       struct rowlock_errinfo *reterr)
 {
 	struct rlk_reply reply;
 	enum rlk_fault fault = rlk_stmt_resume(conn, &reply, reterr);
 
 	if (!fault)
-		read_wait(&reply, ret_got, ret_owner);
+		*ret_got = is_got(&reply);
+	return fault;
+}
+
+enum rlk_fault rlk_bell_owner(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      uint64_t *ret_owner,
+			      struct rowlock_errinfo *reterr)
+{
+	struct rlk_bell bell = rlk_bell_of(conn, request);
+	const struct rlk_value params[] = { rlk_text(bell.text) };
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &owner_def, params, &reply, reterr);
+
+	if (!fault)
+		*ret_owner = reply.has_row ? reply.columns[0].u64 : 0;
 	return fault;
 }
 

@@ -3,9 +3,9 @@
 #define RLK_STRATEGY_BELL_H
 
 /*
- * The doorbell of a lease: a user-level lock (GET_LOCK) of the server, in which
- * the waiters for a name queue, first come, first served. The holder of the
- * name has its bell, and lets it go with the name's row: so the server wakes
+ * The doorbell of a name: a user-level lock (GET_LOCK) of the server, in which
+ * the waiters for the name queue, first come, first served. The holder of a
+ * lease has its bell, and lets it go with the name's row: so the server wakes
  * the next in line.
  *
  * A bell is a hint and never the truth. It ends with its connection, while the
@@ -18,8 +18,8 @@
 
 #include "strategy/strategy.h"
 
-/** The bell of a request's name, as GET_LOCK() takes it: that of locks, of
- * readers and writers, or of permits. */
+/** The bell of a request's name, as GET_LOCK() takes it: that of leases, of
+ * rows, of readers and writers, or of permits. */
 struct rlk_bell {
 	char text[40];
 };
@@ -29,19 +29,26 @@ struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 
 /**
  * Stand in line for the bell of @request, @wait_ms at the most. RLK_DONE, and
- * *@ret_got; *@ret_owner is the connection that has it. RLK_PENDING: the
- * deadline or an interrupt came first; take it back by KILL QUERY and
- * rlk_bell_resume(), or give the connection up, which leaves nothing behind.
- * RLK_KILLED: perhaps got, so ring it. RLK_CONFLICT: not got.
+ * *@ret_got. RLK_PENDING: the deadline or an interrupt came first, and the
+ * connection still stands in line; go on with rlk_bell_resume(), after a KILL
+ * QUERY if the wait is to end, or give the connection up, which leaves nothing
+ * behind. RLK_KILLED: perhaps got, so ring it. RLK_CONFLICT: not got.
+ *
+ * The server ends the wait of a client that has closed its connection within a
+ * second (both servers: MDL_context::acquire_lock() in sql/mdl.cc).
  */
 enum rlk_fault rlk_bell_wait(struct rlk_conn *conn,
 			     const struct rlk_request *request,
 			     uint64_t wait_ms, bool *ret_got,
-			     uint64_t *ret_owner,
 			     struct rowlock_errinfo *reterr);
 enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
-			       uint64_t *ret_owner,
 			       struct rowlock_errinfo *reterr);
+
+/** The number of the connection that has the bell of @request; 0: none. */
+enum rlk_fault rlk_bell_owner(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      uint64_t *ret_owner,
+			      struct rowlock_errinfo *reterr);
 
 /** Let the bell go that was got on @conn. */
 enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,

@@ -166,6 +166,7 @@ static enum rlk_fault row_raise(struct rlk_conn *conn,
 const struct rlk_strategy rlk_strategy_row = {
 	.name = "row",
 	.pins_connection = true,
+	.bells = true,
 	.acquire = row_acquire,
 	.resume = row_resume,
 	.make = row_make,

@@ -48,6 +48,7 @@ struct rlk_request {
 	bool passes_line;     /* acquire: also while others stand in line */
 	unsigned int guess;   /* acquire of one permit: a slot that is likely to
 				 be free; 0: none */
+	bool row;             /* it is of the row strategy: for its bell */
 	bool observes; /* acquire: the server's clock does not tell who is
 			  dead; of several holders any is told of */
 };
@@ -139,7 +140,9 @@ struct rlk_strategy {
 	bool pins_connection;
 	/** A grant lives by the client's session. */
 	bool needs_session;
-	/** Waiters for a name stand in line for its bell. */
+	/** Waiters for a name stand in line for its bell. If a grant pins its
+	 *  connection, that one stands there, and lets the bell go when it is
+	 *  granted. */
 	bool bells;
 	/** A name may have many holds at a time: readers, permits. The first in
 	 *  line asks again and again, and lets the bell go with its grant. */

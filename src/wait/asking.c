@@ -6,10 +6,14 @@
  * steps the thread asks again at once, or sleeps where a cancel or the
  * deadline wakes it (pause.c).
  *
- * lease: the server does not wake us, so we ask again with growing, jittered
- * pauses; the first question tells how long the holder's session still has, and
- * removes a holder that has died. row: the server queues us; we wait there in
- * slices, and take the question back (KILL QUERY) when our time is up.
+ * A waiter stands in the server's line for the name's bell (doorbell.c); only
+ * the first in line asks for the name. lease: the first question tells how long
+ * the holder's session still has, and removes a holder that has died. The first
+ * in line, and a waiter to which bells are of no use, ask again with growing,
+ * jittered pauses. row: the server queues us. No statement waits in that queue
+ * for long, since a backup would wait for it: we wait there in slices, from the
+ * second on as the first in line, and take the question back (KILL QUERY) when
+ * our time is up.
  *
  * If no answer came, the request may still be executed. Its session is ended
  * first (settle.c); only then the same attempt is asked again.
@@ -30,6 +34,7 @@
 #include "wait/line.h"
 #include "wait/pause.h"
 #include "wait/rounds.h"
+#include "wait/row_line.h"
 #include "wait/settle.h"
 
 #include <inttypes.h>
@@ -94,7 +99,7 @@ void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
 
 /* ----------------------------------------------------------------- held */
 
-static void note_others(struct rlk_asking *asking)
+void rlk_note_others(struct rlk_asking *asking)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&asking->client->mutex);
@@ -110,7 +115,7 @@ static void note_others(struct rlk_asking *asking)
  * dead, or deleted by hand). Take a new attempt number: a client that saw the
  * old row must not delete the new one (S5). The time counts from the new
  * attempt. */
-static void begin_anew(struct rlk_asking *asking)
+void rlk_begin_anew(struct rlk_asking *asking)
 {
 	asking->hold->attempt = rlk_random();
 	asking->unsure = false;
@@ -124,8 +129,8 @@ static enum rlk_step held(struct rlk_asking *asking,
 	struct rowlock_client *client = asking->client;
 
 	/* An attempt in doubt is sent in full, so the row is another's. */
-	begin_anew(asking);
-	note_others(asking);
+	rlk_begin_anew(asking);
+	rlk_note_others(asking);
 	asking->skips_line = rlk_holder_clear(asking, request, holder);
 	if (asking->skips_line) {
 		asking->ask = RLK_ASK_FIRST;
@@ -133,17 +138,19 @@ static enum rlk_step held(struct rlk_asking *asking,
 	}
 	if (asking->waiter->try)
 		return rlk_end_with(asking, ROWLOCK_EBUSY);
+	if (asking->name->strategy->pins_connection)
+		return rlk_row_held(asking);
 	rlk_doorbell_note_wanted(asking);
-	asking->on_bell = rlk_doorbell_choose(asking);
+	rlk_doorbell_choose(asking);
 	if (holder->known)
 		rlk_holder_plan_look(asking, holder);
 	else if (asking->name->strategy->counted)
-		asking->look_ms = 0; /* kept out by those in line alone */
-	asking->ask = rlk_now(client->clock) >= asking->look_ms ? RLK_ASK_FIRST
-								: RLK_ASK_AGAIN;
+		asking->look.at_ms = 0; /* kept out by those in line alone */
+	asking->ask = rlk_now(client->clock) >= asking->look.at_ms
+			  ? RLK_ASK_FIRST
+			  : RLK_ASK_AGAIN;
 	/* The first in line knows that the holder will not ring. */
-	return asking->on_bell && !asking->has_bell ? RLK_STEP_AGAIN
-						    : RLK_STEP_LATER;
+	return asking->line == RLK_LINE_JOINS ? RLK_STEP_AGAIN : RLK_STEP_LATER;
 }
 
 /* ------------------------------------------------------------- one step */
@@ -243,14 +250,14 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 	case RLK_ABSENT:
 		return make_row(asking, request);
 	case RLK_WAITED:
-		return RLK_STEP_AGAIN;
+		return rlk_row_waited(asking);
 	case RLK_AGAIN:
 		if (asking->name->strategy->pins_connection)
 			return RLK_STEP_AGAIN;
 		/* A mere look would not tell our own row from another's. */
 		asking->ask = asking->unsure ? RLK_ASK_FIRST : RLK_ASK_AGAIN;
 		if (!asking->unsure)
-			begin_anew(asking);
+			rlk_begin_anew(asking);
 		return RLK_STEP_LATER;
 	case RLK_WAITING:
 	case RLK_UNCLEAR:
@@ -260,17 +267,19 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 	}
 }
 
-/* How long one question may take: a wait in the server lasts a slice. */
+/* How long one question on a pinned connection may take: a wait in the server
+ * lasts a slice. A waiter has to take its question back in time. */
 static int64_t question_until(const struct rlk_asking *asking)
 {
 	const struct rowlock_client *client = asking->client;
-	int64_t slice;
+	const struct rlk_waiter *waiter = asking->waiter;
+	int64_t until = rlk_client_call_until(client);
 
-	if (asking->ask != RLK_ASK_WAIT)
-		return rlk_waiter_io_until(asking->waiter);
-	slice = rlk_after(rlk_client_call_until(client), client->row_slice_ms);
-	return slice < asking->waiter->until_ms ? slice
-						: asking->waiter->until_ms;
+	if (waiter->try)
+		return rlk_waiter_io_until(waiter);
+	if (asking->ask == RLK_ASK_WAIT)
+		until = rlk_after(until, client->row_slice_ms);
+	return until < waiter->until_ms ? until : waiter->until_ms;
 }
 
 struct rlk_request rlk_next_request(struct rlk_asking *asking)
@@ -281,7 +290,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 	request.info = rlk_lock_info(asking->lock);
 	request.under = asking->waiter->under;
 	request.permits = asking->waiter->permits;
-	request.passes_line = asking->polls || asking->passes_line;
+	request.passes_line = asking->line == RLK_LINE_POLLS;
 	request.guess = asking->guess;
 	asking->guess = 0;
 	request.observes = asking->name->strategy->several &&
@@ -302,6 +311,7 @@ static enum rlk_step ask_pinned(struct rlk_asking *asking)
 	struct rlk_holder holder = { 0 };
 	enum rlk_verdict verdict;
 	int64_t t0 = rlk_now(asking->client->clock);
+	int code;
 
 	rlk_conn_set_until(asking->conn, question_until(asking));
 	if (asking->ask == RLK_ASK_WAIT)
@@ -315,9 +325,10 @@ static enum rlk_step ask_pinned(struct rlk_asking *asking)
 	else if (verdict == RLK_AGAIN)
 		rlk_end_transaction(asking,
 				    rlk_waiter_io_until(asking->waiter));
-	if (verdict == RLK_GRANTED)
-		return rlk_granted(asking, t0);
-	return rlk_judge(asking, verdict, &request, &holder);
+	if (verdict != RLK_GRANTED)
+		return rlk_judge(asking, verdict, &request, &holder);
+	code = rlk_row_granted(asking);
+	return code ? rlk_failed(asking, code) : rlk_granted(asking, t0);
 }
 
 /* No connection, or no time: nothing was sent. */
@@ -389,8 +400,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 		return not_sent(asking);
 	if (ticket->fault == RLK_UNKNOWN) {
 		/* It ran on another connection than the bell's. */
-		asking->has_bell = false;
-		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+		rlk_discard_conn(asking);
 		asking->mark = ticket->mark;
 		return rlk_judge(asking, RLK_UNCLEAR, &request, NULL);
 	}
@@ -403,8 +413,8 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 		asking->hold->bell_conn = ticket->part.ran_on;
 	asking->hold->token = ticket->part.token;
 	/* We overtook the waiters in line: theirs is the next turn. */
-	if (ticket->part.holder.line && !asking->has_bell) {
-		note_others(asking);
+	if (ticket->part.holder.line && asking->line != RLK_LINE_FRONT) {
+		rlk_note_others(asking);
 		rlk_doorbell_note_wanted(asking);
 	}
 	return rlk_granted(asking, asking->sent_ms);
@@ -451,20 +461,23 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 {
 	enum rlk_step step;
 
+	rlk_doorbell_notice_end(asking);
+	if (asking->line == RLK_LINE_STANDS)
+		return rlk_doorbell_stand(asking);
 	if (!asking->name->strategy->needs_session) {
-		if (asking->conn && rlk_conn_retired(asking->conn))
-			rlk_pool_discard(asking->client->pool,
-					 TAKE_PTR(asking->conn));
 		/* Waiting for a connection may have taken all the time. */
-		return asking->conn ? ask_pinned(asking) : get_conn(asking);
+		if (!asking->conn)
+			return get_conn(asking);
+		return asking->line == RLK_LINE_JOINS
+			   ? rlk_doorbell_stand(asking)
+			   : ask_pinned(asking);
 	}
 	step = ensure_session(asking);
 	if (step != RLK_STEP_AGAIN)
 		return step;
-	rlk_doorbell_notice_end(asking);
 	/* The bell's waiter keeps it, even where others poll by now. */
-	return !asking->round_ms &&
-		       (asking->has_bell || (asking->on_bell && !asking->polls))
+	return !asking->round_ms && (asking->line == RLK_LINE_FRONT ||
+				     asking->line == RLK_LINE_JOINS)
 		   ? rlk_doorbell_step(asking)
 		   : ask_shared(asking);
 }
@@ -539,14 +552,13 @@ static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 
 int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
-	bool wait =
-	    asking->name->strategy->pins_connection && !asking->waiter->try;
 	enum rlk_step step = RLK_STEP_AGAIN;
 
-	asking->ask = wait ? RLK_ASK_WAIT : RLK_ASK_FIRST;
-	asking->on_bell = rlk_doorbell_usable(asking) &&
-			  rlk_doorbell_busy(asking->client, asking->name->text);
-	if (!asking->on_bell)
+	if (asking->name->strategy->pins_connection)
+		rlk_row_begin(asking);
+	else
+		rlk_doorbell_begin(asking);
+	if (asking->line == RLK_LINE_APART)
 		rlk_step_back(asking);
 	while (step != RLK_STEP_END) {
 		int code = over(asking);

@@ -9,39 +9,61 @@
 #include "hold/handle.h"
 #include "wait/rounds.h"
 
+/**
+ * Where it stands in the server's line for the name's bell (doorbell.c).
+ *
+ *               bell got
+ *     JOINS <-------------> STANDS ------> FRONT
+ *      ^ |    wait ended                  |   ^
+ *      | |                                |   | (a wait that was got at once)
+ *      | +--------------------------------+---+
+ *      |                 connection lost
+ *     APART ------> POLLS  (from JOINS and STANDS too: no use of bells)
+ *
+ * Only STANDS has a statement under way on its connection.
+ */
+enum rlk_line {
+	RLK_LINE_APART,  /* not in it: asks by itself */
+	RLK_LINE_JOINS,  /* is to stand in it next */
+	RLK_LINE_STANDS, /* conn waits for the bell in the server */
+	RLK_LINE_FRONT,  /* conn has the bell: the first in line */
+	RLK_LINE_POLLS,  /* bells are of no use to this one */
+};
+
+/** Looks at the holder meanwhile. */
+struct rlk_asking_look {
+	int64_t at_ms;            /* when it may be dead; the next look */
+	uint64_t swept;           /* attempt last swept as dead, */
+	unsigned int swept_which; /* and on which name or slot of it */
+	bool sweeps_alone;        /* the row stayed; it may be locked */
+	/* The connection that had the bell when the name was seen free; 0: the
+	 * last look found a holder. */
+	uint64_t idle_bell;
+};
+
 struct rlk_asking {
 	struct rowlock_client *client;
 	struct rlk_name *name;
 	struct rowlock *lock;
 	struct rlk_waiter *waiter;
 	struct rlk_hold *hold; /* what it will be */
-	struct rlk_conn *conn; /* row: the one in use, kept between slices */
+	struct rlk_conn *conn; /* row: the one in use, kept between slices;
+				  lease: the one in line */
 	struct rlk_mark mark;  /* lease: the session that did not answer */
 	int64_t sent_ms;       /* when this attempt was first sent */
-	int64_t look_ms;       /* when its holder may be dead */
 	uint64_t delay_ms;     /* before the next try */
 	uint64_t stray_ends;   /* the client's, before conn was taken */
 	int64_t round_ms;      /* the next try goes with the others of this
 				  round; 0: at once */
 	enum rlk_ask ask;
-	bool on_bell;             /* lease: waits on the bell, on conn */
-	bool has_bell;            /* conn has it: the first in line */
-	int64_t said_ms;          /* when conn was last used */
-	bool skips_line;          /* it may be ours, or free: ask at once */
-	uint64_t swept;           /* attempt last swept as dead, */
-	unsigned int swept_which; /* and on which name or slot of it */
-	bool sweeps_alone;        /* the row stayed; it may be locked */
-	bool polls;               /* bells are of no use to this one */
-	unsigned int makes;       /* times that its row was made */
-	bool passes_line;         /* permits: the line seems empty */
-	unsigned int guess;       /* permits: where one may be free; 0: none */
-	uint64_t front_owner;  /* permits: who is seen to be first in line, */
-	int64_t front_ms;      /* and since when */
-	uint64_t bell_owner;   /* which connection has it, if not conn */
-	uint64_t seen_attempt; /* who had the name at the last look, */
-	uint64_t seen_owner;   /* and which connection the bell */
+	enum rlk_line line;
+	struct rlk_asking_look look;
+	int64_t said_ms;    /* when conn was last used */
+	bool skips_line;    /* it may be ours, or free: ask at once */
+	unsigned int makes; /* times that its row was made */
+	unsigned int guess; /* permits: where one may be free; 0: none */
 	bool saw_others;
-	bool wanted;  /* lease: others want it as well */
+	bool wanted;  /* others want it as well */
 	bool unsure;  /* a request is in doubt: it may have left a row */
 	bool unheard; /* row: nor was the wait's end answered */
 	int code;     /* why it ended */
@@ -63,6 +85,12 @@ enum rlk_step rlk_failed(struct rlk_asking *asking, int code);
 
 /** The next request; notes when the attempt is first sent. */
 struct rlk_request rlk_next_request(struct rlk_asking *asking);
+
+/** No request is in doubt, so the next one is another attempt. */
+void rlk_begin_anew(struct rlk_asking *asking);
+
+/** Others want the name: it was refused, or they hold it. */
+void rlk_note_others(struct rlk_asking *asking);
 
 /** Ask for a lease on asking->conn itself, as asking->ask says. */
 enum rlk_step rlk_ask_here(struct rlk_asking *asking);

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting on the bell of a lease.
+ * Waiting on the bell of a name; asking.h has the drawing.
  *
- * A waiter that finds its name held takes a connection of its own and stands in
- * the server's line for the name's bell. It is woken when the bell is let go; a
- * holder that waited for the bell itself lets it go with its row. Then:
+ * A waiter that finds its lease held takes a connection of its own and stands
+ * in the server's line for the name's bell, by one statement for its whole
+ * wait: so it is served in the order in which it came. It is woken when the
+ * bell is let go; a holder that has the bell lets it go with its row. Then:
  *
  *   - the row is free: it is ours, and bell and connection stay with the hold
  *   - it is held: the holder has no bell, and will ring for nobody. We are the
  *     first in line now: keep the bell, and ask again and again, politely
  *
- * It stands there no longer than the holder's session is sure to live, 12
- * seconds at most, and then looks: a holder may have died, a bell may be lost
- * or be held by a ghost. If the name goes from one holder to another while the
- * bell stays where it is, no holder rings, and the waiter polls from then on.
+ * Meanwhile it looks, on another connection, when the holder's session ends,
+ * and at least every 20 seconds: a holder may have died. The first in line
+ * takes the name then. A waiter behind it does so only if two looks found the
+ * name free and the bell with one and the same connection.
+ *
+ * A waiter whose process is stopped, or whose host has vanished, may get the
+ * bell, and never ask. So the server closes a connection for bells after a few
+ * idle seconds (api/options.c), and the next in line has it; a hold keeps its
+ * bell by pings (background/pinger.c).
  *
  * If others wanted the name lately, a waiter joins the line at once, so that it
  * does not jump it.
@@ -21,8 +27,11 @@
  * Permits have no holder that rings: there the first in line asks until it is
  * granted, and then lets the bell go (strategy/permits.h).
  *
+ * Rows have a line of their own, with their own connections (row_line.c).
+ *
  * Failure modes: a wait leaves nothing in the server that could land later; its
- * connection can be given up at any time.
+ * connection can be given up at any time. A connection that ends in line costs
+ * the place.
  */
 #include "wait/doorbell.h"
 
@@ -36,13 +45,20 @@
 #include "hold/clear.h"
 #include "hold/session.h"
 #include "strategy/bell.h"
+#include "wait/holder.h"
 #include "wait/settle.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
-/* The longest wait in the server: two statements per slice are less than 0.2
- * per second and waiter. */
-#define SLICE_MS 12000
+/* The longest wait in the server, a year: MariaDB takes no more. */
+#define STAND_MOST_MS (365 * INT64_C(24) * 3600 * 1000)
+
+/* The next look: if nothing is known of the holder; if there is none; and the
+ * last one before the caller's time is up. */
+#define LOOK_SOON_MS 1000
+#define LOOK_FREE_MS 150
+#define LOOK_LAST_MS 250
 
 /* The server ends a wait this much before our deadline for it. */
 #define GRACE_MS 20
@@ -50,6 +66,34 @@
 /* How long a name counts as busy: from the last time that others were seen to
  * want it, or from the end of a hold before which they were. */
 #define BUSY_MS 1000
+
+/* ---------------------------------------------------------------- place */
+
+void rlk_line_move(struct rlk_asking *asking, enum rlk_line to)
+{
+	static const bool allowed[][5] = {
+		[RLK_LINE_APART] = { [RLK_LINE_JOINS] = true,
+				     [RLK_LINE_POLLS] = true },
+		[RLK_LINE_JOINS] = { [RLK_LINE_STANDS] = true,
+				     [RLK_LINE_FRONT] = true,
+				     [RLK_LINE_POLLS] = true },
+		[RLK_LINE_STANDS] = { [RLK_LINE_JOINS] = true,
+				      [RLK_LINE_FRONT] = true,
+				      [RLK_LINE_POLLS] = true },
+		[RLK_LINE_FRONT] = { [RLK_LINE_JOINS] = true },
+		[RLK_LINE_POLLS] = { false },
+	};
+
+	assert(to == asking->line || allowed[asking->line][to]);
+	asking->line = to;
+}
+
+void rlk_discard_conn(struct rlk_asking *asking)
+{
+	if (asking->line == RLK_LINE_STANDS || asking->line == RLK_LINE_FRONT)
+		rlk_line_move(asking, RLK_LINE_JOINS);
+	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+}
 
 /* ----------------------------------------------------------------- busy */
 
@@ -76,6 +120,13 @@ void rlk_doorbell_note_wanted(struct rlk_asking *asking)
 	rlk_doorbell_note_busy(asking->client, asking->name->text);
 }
 
+bool rlk_doorbell_must_go(const struct rlk_asking *asking)
+{
+	return asking->waiter->canceled ||
+	       rlk_now(asking->client->clock) + RLK_QUESTION_MS >=
+		   asking->waiter->give_up_ms;
+}
+
 /* ------------------------------------------------------------ connection */
 
 bool rlk_doorbell_usable(const struct rlk_asking *asking)
@@ -83,44 +134,55 @@ bool rlk_doorbell_usable(const struct rlk_asking *asking)
 	const struct rowlock_client *client = asking->client;
 
 	return asking->name->strategy->bells && !asking->waiter->try &&
-	       !asking->polls && !client->many_writers &&
+	       asking->line != RLK_LINE_POLLS && !client->many_writers &&
 	       !client->bells_refused;
 }
 
 static enum rlk_step poll_instead(struct rlk_asking *asking, const char *reason)
 {
-	asking->polls = true;
+	rlk_line_move(asking, RLK_LINE_POLLS);
 	rlk_log(&asking->client->log, ROWLOCK_LOG_DEBUG,
-		"'%s' (lease): asked for again and again, not by its bell: %s",
-		asking->name->text, reason);
+		"'%s' (%s): asked for again and again, not by its bell: %s",
+		asking->name->text, asking->name->strategy->name, reason);
 	return RLK_STEP_AGAIN;
 }
 
-bool rlk_doorbell_choose(struct rlk_asking *asking)
+void rlk_doorbell_choose(struct rlk_asking *asking)
 {
 	const struct rowlock_client *client = asking->client;
 
+	if (asking->line != RLK_LINE_APART || !asking->name->strategy->bells ||
+	    asking->waiter->try)
+		return;
 	if (rlk_doorbell_usable(asking))
-		return true;
-	if (asking->name->strategy->bells && !asking->waiter->try &&
-	    !asking->polls)
+		rlk_line_move(asking, RLK_LINE_JOINS);
+	else
 		poll_instead(asking, client->many_writers
 					 ? "bells do not reach all clients here"
 					 : "bells are refused, or there are no "
 					   "wait_connections");
-	return false;
 }
 
-static enum rlk_step refuse(struct rlk_asking *asking)
+void rlk_doorbell_begin(struct rlk_asking *asking)
+{
+	asking->ask = RLK_ASK_FIRST;
+	if (rlk_doorbell_usable(asking) &&
+	    rlk_doorbell_busy(asking->client, asking->name->text))
+		rlk_line_move(asking, RLK_LINE_JOINS);
+}
+
+#define NO_BELLS "there are no user-level locks"
+
+static enum rlk_step refuse(struct rlk_asking *asking, const char *why)
 {
 	struct rowlock_client *client = asking->client;
 
-	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
 	if (!atomic_exchange(&client->bells_refused, true))
 		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
-			"no waiting on bells, leases are asked for again and "
-			"again: %s",
-			asking->error.message);
+			"no waiting on bells, names are asked for again and "
+			"again: %s (%s)",
+			why, client->server);
+	rlk_put_conn(asking);
 	return poll_instead(asking, "bells are refused");
 }
 
@@ -144,11 +206,6 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
-	if (!rlk_commit_bell_reaches(client, asking->conn)) {
-		rlk_fail(&asking->error, ROWLOCK_EDB,
-			 "%s has no user-level locks", client->server);
-		return refuse(asking);
-	}
 	rlk_log(&client->log, ROWLOCK_LOG_DEBUG,
 		"'%s' (lease): waits on its bell", asking->name->text);
 	return RLK_STEP_AGAIN;
@@ -167,27 +224,13 @@ void rlk_doorbell_notice_end(struct rlk_asking *asking)
 	const struct rlk_conn *conn = asking->conn;
 
 	if (!conn || (!rlk_conn_retired(conn) &&
-		      (!asking->has_bell || rlk_conn_alive(conn))))
+		      (asking->line != RLK_LINE_FRONT || rlk_conn_alive(conn))))
 		return;
-	asking->has_bell = false;
 	asking->round_ms = 0;
-	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+	rlk_discard_conn(asking);
 }
 
 /* ------------------------------------------------------------------ line */
-
-/* How long to stand in line before the next look: 0 if it is due, as after a
- * wait whose end the server did not report. */
-static uint64_t slice(const struct rlk_asking *asking, int64_t now)
-{
-	int64_t until = rlk_after(now, SLICE_MS);
-
-	if (asking->look_ms && asking->look_ms < until)
-		until = asking->look_ms;
-	if (asking->waiter->until_ms < until)
-		until = asking->waiter->until_ms;
-	return until > now ? (uint64_t) (until - now) : 0;
-}
 
 /* Did it take longer than with an empty line? */
 static bool took_long(const struct rlk_asking *asking, int64_t began_ms)
@@ -198,26 +241,50 @@ static bool took_long(const struct rlk_asking *asking, int64_t began_ms)
 	return rlk_now(client->clock) - began_ms > 2 * usual;
 }
 
-static enum rlk_fault stand(struct rlk_asking *asking)
+/* The server's part of the wait, in milliseconds. */
+static uint64_t left(const struct rlk_asking *asking, int64_t now)
+{
+	int64_t until = asking->waiter->until_ms;
+
+	if (until == RLK_NEVER || until - now > STAND_MOST_MS)
+		return STAND_MOST_MS;
+	return until > now ? (uint64_t) (until - now) : 0;
+}
+
+/* A name that is free before the caller's time is up is not missed. */
+static int64_t look_at(const struct rlk_asking *asking, int64_t now)
+{
+	int64_t last = asking->waiter->until_ms - LOOK_LAST_MS;
+
+	return now < last && last < asking->look.at_ms ? last
+						       : asking->look.at_ms;
+}
+
+/* Wait for the bell until the caller's time is up, or the next look is due. */
+static enum rlk_fault stand(struct rlk_asking *asking, bool *ret_got)
 {
 	int64_t now = rlk_now(asking->client->clock);
+	int64_t until = rlk_after(asking->waiter->until_ms, GRACE_MS);
 	struct rlk_request request = rlk_hold_request(asking->hold);
-	uint64_t wait_ms = slice(asking, now);
 	enum rlk_fault fault;
 
-	asking->bell_owner = 0;
-	rlk_conn_set_until(asking->conn, rlk_after(now, wait_ms + GRACE_MS));
+	if (!asking->look.at_ms)
+		asking->look.at_ms = rlk_after(now, LOOK_SOON_MS);
+	/* The server tells of the end of a row's holder. */
+	asking->look.at_ms = asking->name->strategy->pins_connection
+				 ? RLK_NEVER
+				 : look_at(asking, now);
+	if (asking->look.at_ms < until)
+		until = asking->look.at_ms;
+	rlk_conn_set_until(asking->conn, until);
 	rlk_expose_conn(asking, asking->conn);
-	fault =
-	    rlk_bell_wait(asking->conn, &request, wait_ms, &asking->has_bell,
-			  &asking->bell_owner, &asking->error);
+	fault = asking->line == RLK_LINE_STANDS
+		    ? rlk_bell_resume(asking->conn, ret_got, &asking->error)
+		    : rlk_bell_wait(asking->conn, &request, left(asking, now),
+				    ret_got, &asking->error);
 	rlk_expose_conn(asking, NULL);
-	if (fault == RLK_PENDING) {
-		rlk_interrupt_wait(asking);
-		fault = rlk_bell_resume(asking->conn, &asking->has_bell,
-					&asking->bell_owner, &asking->error);
-	}
-	if (took_long(asking, now))
+	asking->said_ms = rlk_now(asking->client->clock);
+	if (asking->name->strategy->needs_session && took_long(asking, now))
 		rlk_doorbell_note_wanted(asking);
 	return fault;
 }
@@ -232,19 +299,60 @@ static void let_go(struct rlk_asking *asking)
 
 	if (asking->waiter->give_up_ms < until)
 		until = asking->waiter->give_up_ms;
-	asking->has_bell = false;
+	rlk_line_move(asking, RLK_LINE_JOINS);
 	rlk_conn_set_until(asking->conn, until);
 	if (rlk_bell_leave(asking->conn, &request, &error))
-		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+		rlk_discard_conn(asking);
 }
 
-/* Stand in line, a slice: RLK_STEP_AGAIN, and asking->has_bell. */
+/* Leave the line by KILL QUERY. The bell may come first. */
+static void withdraw(struct rlk_asking *asking)
+{
+	struct rowlock_errinfo error;
+	bool got = false;
+
+	rlk_interrupt_wait(asking);
+	switch (rlk_bell_resume(asking->conn, &got, &error)) {
+	case RLK_DONE:
+		rlk_line_move(asking, got ? RLK_LINE_FRONT : RLK_LINE_JOINS);
+		return;
+	case RLK_KILLED:
+		/* The connection may just have got the bell. */
+		let_go(asking);
+		return;
+	case RLK_CONFLICT:
+	case RLK_BUSY:
+	case RLK_REFUSED:
+		rlk_line_move(asking, RLK_LINE_JOINS);
+		return;
+	default:
+		rlk_discard_conn(asking);
+	}
+}
+
+/* The wait has an answer. One that came at once though nobody rang is not asked
+ * for again at once. */
+static enum rlk_step answered(struct rlk_asking *asking, bool got,
+			      int64_t began_ms)
+{
+	rlk_line_move(asking, got ? RLK_LINE_FRONT : RLK_LINE_JOINS);
+	if (got && asking->name->strategy->needs_session)
+		asking->ask = RLK_ASK_FIRST;
+	return got || took_long(asking, began_ms) ? RLK_STEP_AGAIN
+						  : RLK_STEP_LATER;
+}
+
 static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 {
-	enum rlk_fault fault = stand(asking);
+	int64_t began = rlk_now(asking->client->clock);
+	bool got = false;
+	enum rlk_fault fault = stand(asking, &got);
 
 	switch (fault) {
 	case RLK_DONE:
+		return answered(asking, got, began);
+	case RLK_PENDING:
+		rlk_line_move(asking, RLK_LINE_STANDS);
 		return RLK_STEP_AGAIN;
 	case RLK_KILLED:
 		/* The connection may just have got the bell. */
@@ -252,142 +360,166 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 		return RLK_STEP_AGAIN;
 	case RLK_CONFLICT:
 	case RLK_BUSY:
+		rlk_line_move(asking, RLK_LINE_JOINS);
 		return RLK_STEP_LATER;
 	case RLK_REFUSED:
-		return refuse(asking);
+		return refuse(asking, asking->error.message);
 	case RLK_FAILED:
 		return rlk_failed(asking, asking->error.code);
 	default:
 		/* A wait leaves nothing that could land: do not settle it. */
-		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
-		if (fault == RLK_PENDING)
-			return RLK_STEP_AGAIN;
+		rlk_discard_conn(asking);
 		return rlk_failed(asking, ROWLOCK_ECONNECT);
 	}
 }
 
-/* ------------------------------------------------------------------ steps */
+/* ------------------------------------------------------------------ looks */
 
-/* Did the name go from one holder to another while the bell stayed where it
- * was? Waits that ended early do not count. Permits change hands so while the
- * first in line waits for more of them. */
-static bool nobody_rings(const struct rlk_asking *asking, uint64_t attempt)
+/* Nothing is known, and the place in line is kept. The error is the caller's if
+ * its time is up before the server answers again. */
+static enum rlk_step look_failed(struct rlk_asking *asking, int code)
 {
-	return !asking->name->strategy->counted && asking->seen_attempt &&
-	       asking->seen_attempt != attempt && asking->bell_owner &&
-	       asking->seen_owner == asking->bell_owner;
+	asking->error.code = code == ROWLOCK_ECONNECT ? code : 0;
+	return RLK_STEP_AGAIN;
 }
 
-/* A look that failed leaves nothing to settle. */
-static enum rlk_step look_failed(struct rlk_asking *asking,
-				 enum rlk_fault fault)
+/* Look for the holder on a connection of its own, and if there is none, which
+ * connection has the bell. */
+static int look_now(struct rlk_asking *asking,
+		    const struct rlk_request *request,
+		    struct rlk_holder *ret_holder, uint64_t *ret_bell)
 {
-	switch (fault) {
-	case RLK_BUSY:
-	case RLK_CONFLICT:
-	case RLK_KILLED:
-		return RLK_STEP_LATER;
-	case RLK_PENDING:
-		/* Its time is up, and the name was held at the last answer. */
-		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
-		asking->error.code = 0;
-		return RLK_STEP_LATER;
-	case RLK_UNKNOWN:
-		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
-		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
-			 asking->client->server);
-		return rlk_failed(asking, ROWLOCK_ECONNECT);
-	default:
-		return rlk_failed(asking, asking->error.code);
+	struct rowlock_client *client = asking->client;
+	struct rlk_waiter *waiter = asking->waiter;
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	int code = rlk_pool_get(client->pool, RLK_BAY_CONTROL,
+				rlk_waiter_io_until(waiter), false,
+				&waiter->pool_waiter, &conn, &asking->error);
+
+	if (code)
+		return code;
+	fault = asking->name->strategy->look(conn, request, ret_holder,
+					     &asking->error);
+	if (!fault && !ret_holder->known)
+		fault = rlk_bell_owner(conn, request, ret_bell, &asking->error);
+	rlk_pool_put(client->pool, conn);
+	return rlk_client_code(client, fault, &asking->error);
+}
+
+/* Alive or not, it is the business of the first in line to ask. */
+static void plan_next(struct rlk_asking *asking,
+		      const struct rlk_request *request,
+		      struct rlk_holder *holder)
+{
+	asking->look.idle_bell = 0;
+	rlk_note_others(asking);
+	rlk_doorbell_note_wanted(asking);
+	/* Who has the bell now? */
+	if (rlk_holder_clear(asking, request, holder)) {
+		asking->look.at_ms = rlk_now(asking->client->clock);
+		return;
 	}
+	rlk_holder_plan_look(asking, holder);
 }
 
-/* Has one connection had the bell for as long as the longest slice? */
-static bool front_stays(struct rlk_asking *asking)
+/* The name is free, and the connection that has the bell may be about to ask.
+ * If it is still free at the next look, and the bell where it was, that one
+ * does not ask: take the name. Free permits may be too few for the first in
+ * line. */
+static void see_free(struct rlk_asking *asking, uint64_t bell)
 {
-	int64_t now = rlk_now(asking->client->clock);
+	bool same = bell && asking->look.idle_bell == bell &&
+		    bell != rlk_conn_id(asking->conn);
 
-	if (asking->front_owner != asking->bell_owner) {
-		asking->front_owner = asking->bell_owner;
-		asking->front_ms = now;
+	if (asking->name->strategy->counted) {
+		asking->look.at_ms =
+		    rlk_after(rlk_now(asking->client->clock), RLK_LOOK_MOST_MS);
+		return;
 	}
-	return asking->front_owner &&
-	       now >= rlk_after(asking->front_ms, SLICE_MS);
-}
-
-/* The name is free and no bell rang: take it. Free permits may be meant for the
- * first in line, which wants more of them; pass it only if it stays there, as
- * it may be a ghost. */
-static enum rlk_step take_free(struct rlk_asking *asking, bool stays)
-{
-	enum rlk_step step;
-
+	asking->look.idle_bell = bell;
+	asking->look.at_ms =
+	    rlk_after(rlk_now(asking->client->clock), LOOK_FREE_MS);
+	if (!same)
+		return;
+	asking->look.idle_bell = 0;
+	withdraw(asking);
+	asking->skips_line = asking->line == RLK_LINE_JOINS;
 	asking->ask = RLK_ASK_FIRST;
-	asking->passes_line = stays;
-	step = rlk_ask_here(asking);
-	asking->passes_line = false;
-	return step;
 }
 
-/* The slice is over and the bell is another's. Who has the name? */
 static enum rlk_step look(struct rlk_asking *asking)
 {
 	struct rlk_request request = rlk_next_request(asking);
 	struct rlk_holder holder = { 0 };
-	bool stays = front_stays(asking);
-	enum rlk_fault fault;
+	uint64_t bell = 0;
+	int code;
 
-	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
-	fault = asking->name->strategy->look(asking->conn, &request, &holder,
-					     &asking->error);
-	if (fault)
-		return look_failed(asking, fault);
-	if (!holder.known || holder.attempt == request.attempt)
-		return take_free(asking, stays);
-	if (nobody_rings(asking, holder.attempt)) {
-		rlk_pool_put(asking->client->pool, TAKE_PTR(asking->conn));
-		poll_instead(asking, "it went to others, and nobody rang");
-	}
-	asking->seen_attempt = holder.attempt;
-	asking->seen_owner = asking->bell_owner;
-	return rlk_judge(asking, RLK_HELD, &request, &holder);
+	asking->look.at_ms =
+	    rlk_after(rlk_now(asking->client->clock), LOOK_SOON_MS);
+	code = look_now(asking, &request, &holder, &bell);
+	/* A look asks for nothing: the time of its attempt begins later. */
+	rlk_begin_anew(asking);
+	if (code)
+		return look_failed(asking, code);
+	if (holder.known)
+		plan_next(asking, &request, &holder);
+	else
+		see_free(asking, bell);
+	return RLK_STEP_AGAIN;
 }
 
-/* Is it canceled, or too late to ask? */
-static bool must_go(const struct rlk_asking *asking)
+/* ------------------------------------------------------------------ steps */
+
+enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking)
 {
-	return asking->waiter->canceled ||
-	       rlk_now(asking->client->clock) + RLK_QUESTION_MS >=
-		   asking->waiter->give_up_ms;
+	enum rlk_step step;
+
+	/* One that stands there stays, even where others poll by now. */
+	if (asking->line == RLK_LINE_JOINS &&
+	    !rlk_commit_bell_reaches(asking->client, asking->conn))
+		return refuse(asking, NO_BELLS);
+	step = wait_for_bell(asking);
+	if (asking->line != RLK_LINE_STANDS || rlk_doorbell_must_go(asking) ||
+	    rlk_now(asking->client->clock) < asking->look.at_ms)
+		return step;
+	return look(asking);
 }
 
 enum rlk_step rlk_doorbell_step(struct rlk_asking *asking)
 {
-	enum rlk_step step;
-
 	if (!asking->conn)
 		return get_conn(asking);
 	if (!rlk_session_is_at(asking->client, asking->conn, &asking->error))
 		return RLK_STEP_LATER;
-	if (!asking->has_bell && !asking->skips_line) {
-		step = wait_for_bell(asking);
-		if (step != RLK_STEP_AGAIN || !asking->conn || must_go(asking))
-			return step;
-		if (!asking->has_bell)
-			return look(asking);
-		asking->seen_attempt = 0;
-		asking->ask = RLK_ASK_FIRST;
-	}
+	if (asking->line == RLK_LINE_JOINS && !asking->skips_line)
+		return rlk_doorbell_stand(asking);
 	return rlk_ask_here(asking);
 }
 
 void rlk_doorbell_leave(struct rlk_asking *asking)
 {
-	if (asking->has_bell && asking->conn)
+	if (asking->line == RLK_LINE_STANDS)
+		withdraw(asking);
+	if (asking->line == RLK_LINE_FRONT)
 		let_go(asking);
 }
 
 /* ---------------------------------------------------------------- release */
+
+/* Closing the connection lets the bell go. One that the server would keep for a
+ * TTL is not waited on again. */
+static void give_back(const struct rlk_hold *hold, struct rlk_conn *conn,
+		      enum rlk_fault fault)
+{
+	struct rowlock_client *client = hold->name->client;
+	unsigned int short_s = client->bays[RLK_BAY_BELL].profile.idle_s;
+
+	if (fault || rlk_conn_profile(conn)->idle_s != short_s)
+		rlk_pool_discard(client->pool, conn);
+	else
+		rlk_pool_put(client->pool, conn);
+}
 
 enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 				    struct rlk_conn *conn, int64_t until_ms,
@@ -408,25 +540,16 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 			 client->server);
 		fault = RLK_UNKNOWN;
 	}
-	/* Closing the connection lets the bell go. */
-	if (fault)
-		rlk_pool_discard(client->pool, conn);
-	else
-		rlk_pool_put(client->pool, conn);
+	give_back(hold, conn, fault);
 	return fault;
 }
 
 void rlk_doorbell_ring_on(const struct rlk_hold *hold, struct rlk_conn *conn,
 			  int64_t until_ms)
 {
-	struct rowlock_client *client = hold->name->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rowlock_errinfo error;
 
 	rlk_conn_set_until(conn, until_ms);
-	/* Closing the connection lets the bell go. */
-	if (rlk_bell_ring(conn, &request, &error))
-		rlk_pool_discard(client->pool, conn);
-	else
-		rlk_pool_put(client->pool, conn);
+	give_back(hold, conn, rlk_bell_ring(conn, &request, &error));
 }

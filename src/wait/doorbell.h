@@ -3,18 +3,32 @@
 #define RLK_WAIT_DOORBELL_H
 
 /*
- * Waiting for a lease in the server's queue: strategy/bell.h explains the bell,
- * doorbell.c the waiters.
+ * Waiting in the server's line: strategy/bell.h explains the bell, doorbell.c
+ * the waiters.
  */
 
 #include "wait/asking.h"
 
-/** Shall @asking wait on the bell from now on? Not for a try, nor where bells
- *  do not reach all clients, nor if no holder rings. */
+/** Change its place in line. A step that the drawing does not have ends the
+ *  program. */
+void rlk_line_move(struct rlk_asking *asking, enum rlk_line to);
+
+/** asking->conn ends, and its place in line with it. */
+void rlk_discard_conn(struct rlk_asking *asking);
+
+/** May it stand in line? Not a try, nor where bells do not reach all clients.
+ */
 bool rlk_doorbell_usable(const struct rlk_asking *asking);
 
-/** As rlk_doorbell_usable(), once it has to wait; logs why not. */
-bool rlk_doorbell_choose(struct rlk_asking *asking);
+/** Is it canceled, or too late to ask? */
+bool rlk_doorbell_must_go(const struct rlk_asking *asking);
+
+/** The asking for a lease begins: join the line at once if others want the
+ * name, and choose how to ask first. */
+void rlk_doorbell_begin(struct rlk_asking *asking);
+
+/** It was refused, and has to wait: join the line, or poll, and log why. */
+void rlk_doorbell_choose(struct rlk_asking *asking);
 
 /** Did others want @name just now? Then all its acquires stand in line. */
 bool rlk_doorbell_busy(struct rowlock_client *client, const char *name);
@@ -28,14 +42,20 @@ void rlk_doorbell_note_wanted(struct rlk_asking *asking);
  *  to ask on the bell's own connection, lest the server close it as idle? */
 bool rlk_doorbell_is_silent(const struct rlk_asking *asking);
 
-/** If the bell's connection has ended, stand in line again. */
+/** If the connection has ended, or leads to an old server, stand in line
+ *  again. */
 void rlk_doorbell_notice_end(struct rlk_asking *asking);
 
-/** One step of an asking that waits on the bell, on a connection of its own,
- *  which it keeps as long as it has the bell. */
+/** One step in line, on asking->conn, until the bell is got, the holder has to
+ * be looked at, or the waiter has to go. */
+enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking);
+
+/** One step of an asking for a lease that is in line: get a connection, stand
+ * in line, or ask on that connection, which it keeps as long as it has the
+ *  bell. */
 enum rlk_step rlk_doorbell_step(struct rlk_asking *asking);
 
-/** The asking ends without a grant: let go of the bell. */
+/** The asking ends: leave the line, and let go of the bell. */
 void rlk_doorbell_leave(struct rlk_asking *asking);
 
 /** Give back the row of @hold on @conn, which has its bell, and @conn itself.

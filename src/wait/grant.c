@@ -15,6 +15,7 @@
 #include "core/timer.h"
 #include "db/lend.h"
 #include "group/commit.h"
+#include "wait/doorbell.h"
 
 /* The refresh's part of the 100 ms of settle.c, after a take-back. */
 #define REFRESH_MS 70
@@ -40,8 +41,8 @@ static bool begin_lease(struct rlk_asking *asking)
 	    rlk_now(asking->client->clock) >= session->valid_until_ms)
 		return false;
 	/* Among several holders, the bell goes on to the next waiter. */
-	if (asking->has_bell && !hold->name->strategy->many) {
-		asking->has_bell = false;
+	if (asking->line == RLK_LINE_FRONT && !hold->name->strategy->many) {
+		rlk_line_move(asking, RLK_LINE_JOINS);
 		rlk_hold_keep_bell_locked(hold, TAKE_PTR(asking->conn));
 	}
 	hold->wanted = asking->wanted;

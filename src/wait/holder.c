@@ -25,8 +25,9 @@ static int64_t observe_ms(const struct rlk_asking *asking,
 	int64_t part = (int64_t) ms / OBSERVE_LOOKS + 1;
 	int64_t left;
 
-	if (!asking->on_bell || asking->has_bell || !holder->looked ||
-	    holder->absent)
+	if ((asking->line != RLK_LINE_STANDS &&
+	     asking->line != RLK_LINE_JOINS) ||
+	    !holder->looked || holder->absent)
 		return RLK_POLL_DELAY_MS;
 	left = rlk_silent_in_ms(asking->client, holder);
 	return left < part ? left : part;
@@ -44,7 +45,9 @@ void rlk_holder_plan_look(struct rlk_asking *asking,
 		left_ms = observe_ms(asking, holder);
 	if (left_ms < RLK_POLL_DELAY_MS)
 		left_ms = RLK_POLL_DELAY_MS;
-	asking->look_ms = now + left_ms;
+	if (left_ms > RLK_LOOK_MOST_MS)
+		left_ms = RLK_LOOK_MOST_MS;
+	asking->look.at_ms = now + left_ms;
 }
 
 /* Tells the rows of one attempt apart. */
@@ -61,14 +64,15 @@ bool rlk_holder_clear(struct rlk_asking *asking,
 		      struct rlk_holder *holder)
 {
 	struct rowlock_client *client = asking->client;
+	struct rlk_asking_look *look = &asking->look;
 	struct rlk_errand errand = { .waiter = asking->waiter };
 	struct rlk_set_name name;
 	struct rlk_request dead = *request;
 
 	if (!holder->known || !rlk_may_be_dead(client, holder))
 		return false;
-	if (asking->skips_line && asking->swept == holder->attempt &&
-	    asking->swept_which == row_of(holder))
+	if (asking->skips_line && look->swept == holder->attempt &&
+	    look->swept_which == row_of(holder))
 		return false;
 	name = rlk_set_name_at(request->name, holder->which);
 	dead.name = name.text;
@@ -77,11 +81,11 @@ bool rlk_holder_clear(struct rlk_asking *asking,
 	dead.count = 0;
 	errand.until_ms = rlk_waiter_io_until(asking->waiter);
 	/* Batched sweeps handle slot 0 only. */
-	errand.aside = asking->sweeps_alone || dead.slot ||
+	errand.aside = look->sweeps_alone || dead.slot ||
 		       !rlk_clears_together(client, holder);
-	asking->swept = holder->attempt;
-	asking->swept_which = row_of(holder);
-	asking->sweeps_alone =
+	look->swept = holder->attempt;
+	look->swept_which = row_of(holder);
+	look->sweeps_alone =
 	    !rlk_commit_sweep(asking->hold, &dead, holder, &errand);
-	return !asking->sweeps_alone;
+	return !look->sweeps_alone;
 }

@@ -6,7 +6,10 @@
 
 #include "wait/asking.h"
 
-/** Note when @holder may be dead in asking->look_ms, as far as is known. */
+/** The longest time between two looks of a waiter in line. */
+#define RLK_LOOK_MOST_MS 20000
+
+/** Note when @holder may be dead in asking->look.at_ms, as far as is known. */
 void rlk_holder_plan_look(struct rlk_asking *asking,
 			  const struct rlk_holder *holder);
 

@@ -31,9 +31,9 @@
  * while it polls elsewhere; but the server closes an idle connection. */
 static bool has_its_own_way(const struct rlk_asking *asking)
 {
-	if (asking->has_bell)
+	if (asking->line == RLK_LINE_FRONT)
 		return rlk_doorbell_is_silent(asking);
-	return asking->conn || (asking->on_bell && !asking->polls);
+	return asking->conn || asking->line == RLK_LINE_JOINS;
 }
 
 /* Many names that are held cost one statement per round, not one each: a waiter
@@ -60,7 +60,7 @@ static uint64_t longest(const struct rlk_asking *asking)
 {
 	if (asking->error.code == ROWLOCK_ECONNECT)
 		return FAILED_DELAY_MS;
-	return asking->has_bell && asking->name->strategy->counted
+	return asking->line == RLK_LINE_FRONT && asking->name->strategy->counted
 		   ? FIRST_IN_LINE_MS
 		   : RLK_POLL_DELAY_MS;
 }
@@ -73,7 +73,7 @@ bool rlk_pause(struct rlk_asking *asking)
 	bool handed;
 	int64_t at;
 
-	if (!asking->has_bell)
+	if (asking->line != RLK_LINE_FRONT)
 		rlk_put_conn(asking);
 	asking->delay_ms =
 	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;

@@ -24,14 +24,16 @@
 #include "core/waiter.h"
 #include "db/conn_fence.h"
 #include "db/lend.h"
+#include "wait/doorbell.h"
 #include "wait/line.h"
 
 /* Between two tries to end a session. */
 #define REST_MS 20
 
-/* Part of the 100 ms by which an acquire may overrun its deadline; the rest is
- * for a busy machine. */
+/* Parts of the 100 ms by which an acquire may overrun its deadline: for the
+ * server's answer, and all together; the rest is for a busy machine. */
 #define TAKE_BACK_MS 60
+#define OVERRUN_MS 80
 
 void rlk_fail_abandoned(struct rlk_asking *asking)
 {
@@ -133,8 +135,7 @@ enum rlk_settled rlk_settle(struct rlk_asking *asking)
 	if (asking->conn)
 		rlk_conn_mark(asking->conn, &asking->mark);
 	mark = asking->mark;
-	asking->has_bell = false;
-	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+	rlk_discard_conn(asking);
 	while ((fault = end_session(asking, &mark))) {
 		bool reaches = fault != RLK_REFUSED && fault != RLK_PENDING &&
 			       rlk_now(asking->client->clock) < until;
@@ -158,13 +159,16 @@ void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
 	rlk_conn_set_until(asking->conn, until_ms);
 	if (asking->name->strategy->release(asking->conn, &request, &found,
 					    &error))
-		rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
+		rlk_discard_conn(asking);
 }
 
 int64_t rlk_interrupt_wait(struct rlk_asking *asking)
 {
 	int64_t until = rlk_after(rlk_now(asking->client->clock), TAKE_BACK_MS);
+	int64_t last = rlk_after(asking->waiter->until_ms, OVERRUN_MS);
 
+	if (last < until)
+		until = last;
 	rlk_client_kill_query(asking->client, asking->conn, until);
 	rlk_conn_set_until(asking->conn, until);
 	return until;

@@ -22,8 +22,8 @@ struct sim_bell {
 
 struct sim_bell_counts sim_bell_counts;
 
-/* Of locks, of readers and writers, and of permits. */
-#define BELLS (3 * SIM_NAMES)
+/* Of leases, of rows, of readers and writers, and of permits. */
+#define BELLS (4 * SIM_NAMES)
 static struct sim_bell bells[BELLS];
 
 void sim_bells_begin(void)
@@ -90,10 +90,8 @@ static bool take(struct sim_session *session, struct sim_bell *bell)
 
 static void tell(struct sim_session *session, const struct sim_bell *bell)
 {
-	struct rlk_value *cells = sim_answer_row(&session->answer, 2);
-
-	cells[0] = sim_signed(bell->owner == session);
-	cells[1] = bell->owner ? rlk_u64(bell->owner->id) : sim_null();
+	sim_answer_row(&session->answer, 1)[0] =
+	    sim_signed(bell->owner == session);
 }
 
 static void leave_line(struct sim_session *session)
@@ -156,6 +154,25 @@ uint64_t sim_bell_owner(const struct sim_session *session, unsigned int number)
 	const struct sim_bell *bell = param(session, number);
 
 	return bell->owner ? bell->owner->id : 0;
+}
+
+unsigned int sim_bell_ghosts(void)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < BELLS; i++) {
+		const struct rlk_list *node;
+
+		if (!*bells[i].text)
+			continue;
+		count += bells[i].owner && !bells[i].owner->conn;
+		for (node = bells[i].line.next; node != &bells[i].line;
+		     node = node->next)
+			count +=
+			    !container_of(node, struct sim_session, in_line)
+				 ->conn;
+	}
+	return count;
 }
 
 bool sim_bell_wait(struct sim_session *session)

@@ -361,6 +361,16 @@ const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn)
 	return &conn->profile;
 }
 
+enum rlk_fault rlk_conn_keep(struct rlk_conn *conn, unsigned int idle_s,
+			     struct rowlock_errinfo *reterr)
+{
+	char sql[64];
+
+	conn->profile.idle_s = idle_s;
+	snprintf(sql, sizeof(sql), "SET SESSION wait_timeout = %u", idle_s);
+	return rlk_stmt_text(conn, sql, reterr);
+}
+
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)
 {
 	ret_mark->id = conn->session.id;

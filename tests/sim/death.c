@@ -105,6 +105,9 @@ static void note_end(struct death *death)
 	if (death->row) {
 		if (death->silent && owner && !owner->conn)
 			death->free_us = sim_session_idle_until(owner);
+		/* Each that stood in line and has vanished has its turn. */
+		death->free_us += sim_bell_ghosts() *
+				  (int64_t) sim_world.idle_ms * 11 / 10 * 1000;
 		return;
 	}
 	if (!row)

@@ -244,6 +244,15 @@ void sim_judge_beat(const struct sim_session *by,
 
 #define BREAK_LASTS_US 60000000
 
+/* After a break: of the holder of a row, or of a bell that keeps others from a
+ * name that is free; it may have let go of that a moment ago. */
+static bool may_kill(const struct sim_session *by,
+		     const struct sim_session *victim)
+{
+	return by->request.op->verb == SIM_KILL_CHOSEN ||
+	       (by->request.op->verb == SIM_KILL_CONN && !victim->locked);
+}
+
 void sim_judge_kill(const struct sim_session *by,
 		    const struct sim_session *victim)
 {
@@ -256,8 +265,7 @@ void sim_judge_kill(const struct sim_session *by,
 		    container_of(node, struct sim_proc, node);
 
 		if (proc->number == by->proc &&
-		    (by->request.op->verb != SIM_KILL_CHOSEN ||
-		     !proc->broke_us ||
+		    (!may_kill(by, victim) || !proc->broke_us ||
 		     sim_now - proc->broke_us > BREAK_LASTS_US))
 			sim_violation("process %u killed a connection of "
 				      "process %u",

@@ -143,8 +143,8 @@ static const struct pattern patterns[] = {
 	{ SIM_TOKENS_OLD, "old-tokens",
 	  "SELECT t.strategy, t.name, t.token FROM lock_token t WHERE ", NULL,
 	  NULL },
-	{ SIM_BELL_WAIT, "bell-wait", "SELECT CAST(GET_LOCK(?, ?) AS SIGNED), "
-	  "CAST(IS_USED_LOCK(?) AS UNSIGNED)", NULL, NULL },
+	{ SIM_BELL_WAIT, "bell-wait", "SELECT CAST(GET_LOCK(?, ?) AS SIGNED)",
+	  NULL, NULL },
 	{ SIM_BELL_RING, "bell-ring", "DO RELEASE_LOCK(?)", NULL, NULL },
 	{ SIM_BELL_RING, "bell-leave", "SELECT CAST(RELEASE_LOCK(?) AS SIGNED), "
 	  "CAST(IS_USED_LOCK(?) AS UNSIGNED)", NULL, NULL },
@@ -231,6 +231,7 @@ static const struct pattern patterns[] = {
 	{ SIM_ROLLBACK, "rollback", "ROLLBACK", NULL, NULL },
 	{ SIM_KILL_CONN, "kill", "KILL CONNECTION ", NULL, NULL },
 	{ SIM_KILL_STMT, "kill-query", "KILL QUERY ", NULL, NULL },
+	{ SIM_KEEP, "keep", "SET SESSION wait_timeout = ", NULL, NULL },
 	{ SIM_PING, "ping", "ping", NULL, NULL },
 	{ SIM_PING, "barrier", "SET @rowlock_consistency = ", NULL, NULL },
 	{ SIM_PING, "barrier", "SET SESSION group_replication_consistency = "
@@ -573,7 +574,8 @@ const struct sim_op *sim_op_of_text(const char *sql, uint64_t *ret_number)
 
 	if (!op->label)
 		compile(op, sql);
-	if (op->verb == SIM_KILL_CONN || op->verb == SIM_KILL_STMT)
+	if (op->verb == SIM_KILL_CONN || op->verb == SIM_KILL_STMT ||
+	    op->verb == SIM_KEEP)
 		*ret_number = strtoull(sql + strlen(pattern->begins), NULL, 10);
 	return op;
 }

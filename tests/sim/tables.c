@@ -361,6 +361,13 @@ static void find_session(struct sim_session *session)
 	bool by_mark = request->op->verb == SIM_FIND_MARK;
 	struct rlk_list *node;
 
+	if (by_mark && request->params[0].type == RLK_TEXT &&
+	    sim_bell_text(request->params[0].text)) {
+		sim_answer_row(&session->answer, 1)[0] =
+		    rlk_u64(sim_bell_owner(session, 0));
+		return;
+	}
+
 	for (node = sim_server.sessions.next; node != &sim_server.sessions;
 	     node = node->next) {
 		struct sim_session *other =
@@ -517,6 +524,11 @@ static void nothing(struct sim_session *session)
 	(void) session;
 }
 
+static void keep(struct sim_session *session)
+{
+	session->idle_s = (unsigned int) session->request.params[0].u64;
+}
+
 bool sim_execute(struct sim_session *session)
 {
 	static void (*const handlers[SIM_VERBS])(struct sim_session *) = {
@@ -526,6 +538,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_KILL_CONN] = kill_session,
 		[SIM_KILL_STMT] = kill_session,
 		[SIM_KILL_CHOSEN] = kill_session,
+		[SIM_KEEP] = keep,
 		[SIM_PING] = nothing,
 		[SIM_TIME] = tell_time,
 		[SIM_FIND_MARK] = find_session,

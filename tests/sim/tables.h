@@ -167,6 +167,9 @@ bool sim_inside_any(void);
 void sim_bells_begin(void);
 /** The server's own copy of a bell's name; NULL: it is no such name. */
 const char *sim_bell_text(const char *text);
+
+/** How many connections of vanished clients have a bell, or stand in line. */
+unsigned int sim_bell_ghosts(void);
 /** The session stands in line no more, and is told so; false: it did not. */
 bool sim_bell_give_up(struct sim_session *session);
 /** Its statement fails, perhaps when it has the bell. */

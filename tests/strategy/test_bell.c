@@ -36,9 +36,11 @@ static bool wait_for(struct ground *ground, int who, const char *name,
 	struct rowlock_errinfo err;
 	bool got = false;
 
-	assert_done(rlk_bell_wait(ground->conns[who], &request, 0, &got,
-				  ret_owner, &err),
+	assert_done(rlk_bell_wait(ground->conns[who], &request, 0, &got, &err),
 		    &err);
+	assert_done(
+	    rlk_bell_owner(ground->conns[who], &request, ret_owner, &err),
+	    &err);
 	return got;
 }
 
@@ -311,7 +313,6 @@ static void batch_rings_what_its_connection_has(void **state)
 	const struct rlk_patience patience = { NULL, NULL };
 	struct rowlock_errinfo err;
 	struct rlk_conn *commit = open_commit();
-	uint64_t owner;
 	bool got;
 
 	for (int i = 0; i < 2; i++) {
@@ -320,9 +321,9 @@ static void batch_rings_what_its_connection_has(void **state)
 		assert_int_equal(ground_ask(ground, 0, &parts[i].request,
 					    RLK_ASK_FIRST, NULL),
 				 RLK_GRANTED);
-		assert_done(rlk_bell_wait(commit, &parts[i].request, 0, &got,
-					  &owner, &err),
-			    &err);
+		assert_done(
+		    rlk_bell_wait(commit, &parts[i].request, 0, &got, &err),
+		    &err);
 	}
 	/* The other's bell is on a connection that is not there any more. */
 	parts[0].request.bell_conn = rlk_conn_id(commit);

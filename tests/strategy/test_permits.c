@@ -357,12 +357,11 @@ static void a_number_that_comes_back_is_another(void **state)
 static void stand_in_line(struct ground *ground, const struct some *some)
 {
 	struct rowlock_errinfo err;
-	uint64_t owner = 0;
 	bool got = false;
 
-	assert_done(rlk_bell_wait(ground->conns[0], &some->request, 0, &got,
-				  &owner, &err),
-		    &err);
+	assert_done(
+	    rlk_bell_wait(ground->conns[0], &some->request, 0, &got, &err),
+	    &err);
 	assert_true(got);
 }
 

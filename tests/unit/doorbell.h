@@ -14,7 +14,10 @@
 #include "hold/handle.h"
 #include "test.h"
 
-#define SLICE_MS 12000
+/* As in wait/doorbell.c: the longest wait, and the longest time without a look.
+ */
+#define YEAR_MS (365 * UINT64_C(24) * 3600 * 1000)
+#define LOOK_MOST_MS 20000
 #define SOMEBODY UINT64_MAX
 
 static inline struct rowlock_client *client_of(unsigned int waits)

@@ -176,7 +176,7 @@ static void strings_and_sizes_are_copied(void **state)
 	/* The server counts in whole seconds. */
 	assert_int_equal(client->row_idle_ms, 3000);
 	assert_int_equal(client->bays[RLK_BAY_ROW].profile.idle_s, 3);
-	assert_int_equal(client->bays[RLK_BAY_ROW].profile.lock_wait_s, 4);
+	assert_int_equal(client->bays[RLK_BAY_ROW].profile.lock_wait_s, 1);
 	assert_false(client->bays[RLK_BAY_ROW].profile.autocommit);
 	assert_true(client->bays[RLK_BAY_COMMIT].profile.autocommit);
 	fake_client_end(client);

@@ -414,6 +414,36 @@ static void reaper_among_many_reaps_rarely(void **state)
 	fake_client_end(client);
 }
 
+/* The holder does not know that it was broken, and nobody asks for the name. */
+static void break_ends_the_connection_that_keeps_the_bell(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.flags ^= ROWLOCK_POLL;
+	client = fake_client_with(&options);
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	/* Nobody has the bell. */
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	assert_int_equal(fake_count(FAKE_KILL), 0);
+	/* It is not known whether the name is free. */
+	fake_bell_take("job");
+	fake_lease_add("job", 8, 77);
+	fake_always(FAKE_LOOK, refused);
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	assert_int_equal(fake_count(FAKE_KILL), 0);
+	fake_always(FAKE_LOOK, (struct fake_answer){ .given = false });
+	fake_lease_add("job", 9, 77);
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	assert_int_equal(fake_count(FAKE_KILL), 1);
+	assert_true(fake_call(FAKE_KILL, 0).id == UINT64_MAX);
+	assert_int_equal(fake_bell("job"), 0);
+	fake_client_end(client);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -426,6 +456,8 @@ int main(void)
 		FAKE("a list ends where its function says so",
 		     list_ends_where_its_function_says_so),
 		FAKE("wrong options are refused", wrong_options_are_refused),
+		FAKE("a break ends the connection that keeps the bell",
+		     break_ends_the_connection_that_keeps_the_bell),
 		FAKE("a break tells of a server that refuses",
 		     break_tells_of_a_server_that_refuses),
 		FAKE("reap drops old tokens once an hour",

@@ -111,7 +111,7 @@ static void who_stands_in_line_stands_in_the_new_one(void **state)
 
 	(void) state;
 	refuse_a_try(bob.client);
-	fake_advance(SLICE_MS);
+	fake_advance(LOOK_MOST_MS);
 	fake_pass_await(FAKE_BELL_WAIT, 2);
 	assert_true(fake_call(FAKE_BELL_WAIT, 1).conn !=
 		    fake_call(FAKE_BELL_WAIT, 0).conn);

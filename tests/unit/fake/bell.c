@@ -13,11 +13,6 @@
 #include "strategy/bell.h"
 #include "test.h"
 
-/* Of one who waits. */
-struct place {
-	struct rlk_list node;
-};
-
 static struct world_bell *find(const char *name)
 {
 	struct world_bell *bells = world.tables.bells;
@@ -41,6 +36,14 @@ static struct world_bell *bell_of(const char *name)
 	snprintf(bell->name, sizeof(bell->name), "%s", name);
 	rlk_list_init(&bell->line);
 	return bell;
+}
+
+/* A row's is another than a lease's. */
+static const char *name_of(const struct rlk_request *request, char *into,
+			   size_t size)
+{
+	snprintf(into, size, "%s%s", request->row ? "row " : "", request->name);
+	return into;
 }
 
 bool world_bell_take(const char *name, uint64_t conn)
@@ -77,79 +80,106 @@ void world_end_bells(uint64_t conn)
 	world_changed();
 }
 
-/* Until it is ours, the server's time is up, or the caller has enough: then it
- * is out of line, as after a KILL QUERY. */
-static void stand(struct world_op *op, struct world_bell *bell, int64_t until)
+void world_leave_line(struct rlk_conn *conn)
 {
-	struct place place;
+	if (conn->stands)
+		rlk_list_remove(&conn->place);
+	conn->stands = false;
+}
 
-	rlk_list_init(&place.node);
-	rlk_list_append(&bell->line, &place.node);
-	world_changed();
-	while (fake_now() < until && !op->conn->dead) {
-		if (bell->line.next == &place.node &&
-		    world_bell_take(bell->name, op->conn->id))
+/* Until it is ours, the server's time is up, it was killed, or the caller has
+ * enough: then it stands there still. Returns RLK_KILLED or RLK_DONE. */
+static enum rlk_fault stand(struct world_op *op)
+{
+	struct rlk_conn *conn = op->conn;
+	struct world_bell *bell = conn->bell;
+	int64_t until = conn->stands_until_ms;
+	enum rlk_fault fault = RLK_DONE;
+
+	while (!conn->dead && fake_now() < until) {
+		if (conn->killed) {
+			fault = RLK_KILLED;
 			break;
-		op->pending =
-		    op->conn->interrupted || fake_now() >= op->conn->until_ms;
+		}
+		if (bell->line.next == &conn->place &&
+		    world_bell_take(bell->name, conn->id))
+			break;
+		op->pending = conn->interrupted || fake_now() >= conn->until_ms;
 		if (op->pending)
-			break;
-		if (!world_wait(until < op->conn->until_ms
-				    ? until
-				    : op->conn->until_ms)) {
+			return RLK_PENDING;
+		if (!world_wait(until < conn->until_ms ? until
+						       : conn->until_ms)) {
 			fake_problem("the bell of '%s' was never let go",
 				     bell->name);
 			break;
 		}
 	}
-	op->dead = op->conn->dead;
-	rlk_list_remove(&place.node);
+	op->dead = conn->dead;
+	world_leave_line(conn);
 	world_changed();
+	return fault;
 }
 
 enum rlk_fault rlk_bell_wait(struct rlk_conn *conn,
 			     const struct rlk_request *request,
 			     uint64_t wait_ms, bool *ret_got,
-			     uint64_t *ret_owner,
 			     struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_BELL_WAIT, .conn = conn };
 	struct fake_call call = { .id = wait_ms };
-	int64_t until = rlk_after(fake_now(), wait_ms);
+	enum rlk_fault fault = RLK_DONE;
 
-	snprintf(call.name, sizeof(call.name), "%s", request->name);
+	name_of(request, call.name, sizeof(call.name));
 	world_lock();
-	conn->bell = bell_of(request->name);
+	conn->bell = bell_of(call.name);
+	conn->killed = false;
+	conn->stands_until_ms = rlk_after(fake_now(), wait_ms);
 	world_unlock();
 	if (world_begin(&op, &call)) {
-		if (!wait_ms)
-			world_bell_take(request->name, conn->id);
-		else
-			stand(&op, conn->bell, until);
+		rlk_list_init(&conn->place);
+		rlk_list_append(&conn->bell->line, &conn->place);
+		conn->stands = true;
+		world_changed();
+		fault = stand(&op);
 		*ret_got = conn->bell->conn == conn->id;
-		*ret_owner = conn->bell->conn;
 	}
-	return world_fault(&op, RLK_DONE, reterr);
+	return world_fault(&op, fault, reterr);
 }
 
-/* It was taken out of line; or, if the answer has .half, a moment too late for
- * that. */
+/* If the answer has .half, it got the bell a moment before it was killed. */
 enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
-			       uint64_t *ret_owner,
 			       struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_BELL_RESUME, .conn = conn };
+	enum rlk_fault fault = RLK_DONE;
 
 	if (world_begin(&op, &(struct fake_call){ .bay = conn->bay })) {
 		conn->outstanding = false;
-		if (op.answer.half)
+		if (op.answer.half) {
+			world_leave_line(conn);
 			world_bell_take(conn->bell->name, conn->id);
-		if (op.answer.given && op.answer.result == RLK_DONE) {
-			*ret_got = conn->bell->conn == conn->id;
-			*ret_owner = conn->bell->conn;
+		} else if (op.answer.given) {
+			world_leave_line(conn);
+		} else if (conn->stands) {
+			fault = stand(&op);
 		}
+		*ret_got = conn->bell->conn == conn->id;
 	}
-	return world_fault(&op, RLK_KILLED, reterr);
+	return world_fault(&op, fault, reterr);
+}
+
+enum rlk_fault rlk_bell_owner(struct rlk_conn *conn,
+			      const struct rlk_request *request,
+			      uint64_t *ret_owner,
+			      struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_BELL_OWNER, .conn = conn };
+	struct fake_call call = { .bay = conn->bay };
+
+	name_of(request, call.name, sizeof(call.name));
+	if (world_begin(&op, &call))
+		*ret_owner = bell_of(call.name)->conn;
+	return world_fault(&op, RLK_DONE, reterr);
 }
 
 enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
@@ -159,9 +189,9 @@ enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
 	struct world_op op = { .op = FAKE_RING, .conn = conn };
 	struct fake_call call = { .bay = conn->bay };
 
-	snprintf(call.name, sizeof(call.name), "%s", request->name);
+	name_of(request, call.name, sizeof(call.name));
 	if (world_begin(&op, &call))
-		world_bell_ring(request->name, conn->id);
+		world_bell_ring(call.name, conn->id);
 	return world_fault(&op, RLK_DONE, reterr);
 }
 

@@ -70,6 +70,7 @@ static void close_conn(struct rlk_conn *conn)
 	close(conn->fd);
 	close(conn->peer);
 	world_end_transaction(conn->id);
+	world_leave_line(conn);
 	world_end_bells(conn->id);
 	*conn = (struct rlk_conn){ 0 };
 }
@@ -88,6 +89,7 @@ static struct rlk_conn *open_conn(int bay)
 			.open = true,
 			.id = ++last_id,
 			.bay = bay,
+			.profile = pool.bays[bay].profile,
 			.fd = fds[0],
 			.peer = fds[1],
 		};
@@ -169,7 +171,7 @@ uint64_t rlk_conn_id(const struct rlk_conn *conn)
 
 const struct rlk_conn_profile *rlk_conn_profile(const struct rlk_conn *conn)
 {
-	return &pool.bays[conn->bay].profile;
+	return &conn->profile;
 }
 
 void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)
@@ -192,6 +194,13 @@ enum rlk_fault rlk_conn_ping(struct rlk_conn *conn,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
+enum rlk_fault rlk_conn_keep(struct rlk_conn *conn, unsigned int idle_s,
+			     struct rowlock_errinfo *reterr)
+{
+	conn->profile.idle_s = idle_s;
+	return rlk_conn_ping(conn, reterr);
+}
+
 enum rlk_fault rlk_conn_fence(struct rlk_conn *conn,
 			      const struct rlk_mark *mark,
 			      int64_t dying_until_ms,
@@ -212,8 +221,34 @@ enum rlk_fault rlk_conn_kill_query(struct rlk_conn *conn,
 {
 	struct world_op op = { .op = FAKE_KILL_QUERY, .conn = conn };
 
-	world_begin(&op, &(struct fake_call){ .id = mark->id });
+	if (world_begin(&op, &(struct fake_call){ .id = mark->id }))
+		for (size_t i = 0; i < WORLD_CONNS; i++)
+			if (world.conns[i].open &&
+			    world.conns[i].id == mark->id)
+				world.conns[i].killed = true;
 	return world_fault(&op, RLK_DONE, reterr);
+}
+
+enum rlk_fault rlk_conn_end(struct rlk_conn *conn, uint64_t id,
+			    struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_KILL, .conn = conn };
+
+	if (world_begin(&op, &(struct fake_call){ .id = id }))
+		for (size_t i = 0; i < WORLD_CONNS; i++)
+			if (world.conns[i].open && world.conns[i].id == id)
+				world.conns[i].dead = true;
+	if (op.answer.skip)
+		return world_fault(&op, RLK_DONE, reterr);
+	world_end_bells(id);
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+bool rlk_conn_rest(struct rlk_conn *conn, int ms)
+{
+	(void) conn;
+	fake_advance(ms);
+	return true;
 }
 
 enum rlk_fault rlk_conn_server_time(struct rlk_conn *conn, int64_t *ret_us,

@@ -65,6 +65,8 @@ enum fake_op {
 	FAKE_PROBE,
 	FAKE_BELL_WAIT,   /* .name, .id is how long */
 	FAKE_BELL_RESUME, /* .half: it was got before it was taken back */
+	FAKE_BELL_OWNER,  /* .name */
+	FAKE_KILL,        /* a connection, .id */
 	FAKE_RING,        /* by itself; .name */
 	FAKE_BREAK_ROW,
 	FAKE_CLAIM_LOOK, /* whose turn it is to reap */

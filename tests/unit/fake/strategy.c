@@ -469,6 +469,7 @@ const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 	static const struct rlk_strategy row = {
 		.name = "row",
 		.pins_connection = true,
+		.bells = true,
 		.acquire = row_acquire,
 		.resume = row_resume,
 		.make = row_make,

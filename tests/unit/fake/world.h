@@ -36,6 +36,10 @@ struct rlk_conn {
 	int64_t idle_since_ms;
 	struct rlk_conn_profile profile;
 	struct world_bell *bell; /* that was last waited for on it */
+	bool stands;             /* in that one's line, */
+	struct rlk_list place;   /* here, */
+	int64_t stands_until_ms; /* by the server's time */
+	bool killed;             /* its statement was ended by KILL QUERY */
 };
 
 struct world_bell {
@@ -117,6 +121,8 @@ struct world_session *world_session(uint64_t id);
 struct world_row *world_row(const char *name);
 void world_insert_lease(const char *name, uint64_t attempt, uint64_t session);
 void world_insert_session(uint64_t id, uint64_t ttl_ms);
+/** Under the mutex. */
+void world_leave_line(struct rlk_conn *conn);
 /** What is outstanding of @op may come: the sockets say so. */
 void world_ready(enum fake_op op);
 

@@ -5,61 +5,7 @@
  */
 #include "doorbell.h"
 
-static const struct fake_answer killed_late = {
-	.given = true, .skip = true, .wait = true, .result = RLK_KILLED
-};
-
 /* ------------------------------------------------------------- of others */
-
-/* The name went to another, and the bell was with the same connection. */
-static void other_client_takes_over(uint64_t attempt)
-{
-	fake_lease_remove("job");
-	fake_lease_add("job", attempt, 77);
-}
-
-static void where_nobody_rings_it_is_polled(void **state)
-{
-	struct one bob = waiting(ROWLOCK_FOREVER);
-
-	(void) state;
-	fake_advance(SLICE_MS);
-	fake_await(FAKE_BELL_WAIT, 2);
-	fake_await_bell_line("job", 1);
-	other_client_takes_over(8);
-	fake_advance(SLICE_MS);
-	fake_await(FAKE_LOOK, 2);
-	fake_pass_await(FAKE_ACQUIRE, 4);
-	assert_int_equal(fake_count(FAKE_BELL_WAIT), 2);
-	fake_lease_remove("job");
-	is_granted_in_time(&bob);
-	assert_int_equal(release(&bob), 0);
-	fake_bell_ring("job");
-	end(&bob);
-}
-
-/* A wait that was interrupted does not tell who has the bell. */
-static void interrupted_waits_tell_nothing_about_ghosts(void **state)
-{
-	struct one bob = waiting(ROWLOCK_FOREVER);
-
-	(void) state;
-	fake_next(FAKE_BELL_WAIT, killed_late);
-	fake_next(FAKE_BELL_WAIT, killed_late);
-	fake_advance(SLICE_MS);
-	fake_await(FAKE_BELL_WAIT, 2);
-	fake_let(FAKE_BELL_WAIT);
-	fake_await(FAKE_BELL_WAIT, 3);
-	other_client_takes_over(8);
-	fake_let(FAKE_BELL_WAIT);
-	fake_await(FAKE_BELL_WAIT, 4);
-	fake_await_bell_line("job", 1);
-	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
-	other_rings("job");
-	is_granted(&bob);
-	assert_int_equal(release(&bob), 0);
-	end(&bob);
-}
 
 /* Its host vanished: its connection, and so its bell, outlive its session. */
 static void dead_holders_name_is_taken_at_once_though_its_bell_lives(
@@ -69,8 +15,8 @@ static void dead_holders_name_is_taken_at_once_though_its_bell_lives(
 
 	(void) state;
 	fake_session_expire(77);
-	fake_advance(SLICE_MS);
-	is_granted(&bob);
+	fake_advance(LOOK_MOST_MS);
+	is_granted_in_time(&bob);
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
 	assert_int_equal(fake_bell("job"), SOMEBODY);
 	assert_int_equal(release(&bob), 0);
@@ -84,8 +30,7 @@ static void what_is_free_at_the_deadline_is_taken_from_a_ghost(void **state)
 
 	(void) state;
 	fake_lease_remove("job");
-	fake_advance(500);
-	is_granted(&bob);
+	is_granted_in_time(&bob);
 	assert_int_equal(fake_bell("job"), SOMEBODY);
 	assert_int_equal(release(&bob), 0);
 	fake_bell_ring("job");
@@ -136,68 +81,22 @@ static struct one behind_a_ghost(const struct rlk_strategy *strategy)
 	return bob;
 }
 
-static void look_again(unsigned int wait_ms, unsigned int looks)
-{
-	fake_advance(wait_ms);
-	fake_await(FAKE_LOOK, looks);
-	fake_await(FAKE_BELL_WAIT, looks + 1);
-	fake_await_bell_line("job", 1);
-}
-
-static void passes_the_ghost(struct one *bob)
-{
-	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
-	fake_advance(SLICE_MS);
-	is_granted(bob);
-	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
-	assert_int_equal(release(bob), 0);
-	fake_bell_ring("job");
-	end(bob);
-}
-
-static void ghost_keeps_permits_for_two_slices(void **state)
+/* It may want more than are free. The server ends the connection of one that
+ * does not ask. */
+static void permits_are_left_to_the_first_in_line(void **state)
 {
 	struct rlk_strategy counted = permits();
 	struct one bob = behind_a_ghost(&counted);
 
 	(void) state;
-	/* It may be one who wants more than there is. */
-	look_again(SLICE_MS, 1);
-	passes_the_ghost(&bob);
-}
-
-/* Somebody's permits may be had soon, so it is looked soon. */
-static enum rlk_fault look_for_short_session(struct rlk_conn *conn,
-					     const struct rlk_request *request,
-					     struct rlk_holder *ret_holder,
-					     struct rowlock_errinfo *reterr)
-{
-	enum rlk_fault fault = rlk_strategy(ROWLOCK_LEASE)
-				   ->look(conn, request, ret_holder, reterr);
-
-	if (!fault && fake_count(FAKE_LOOK) == 1)
-		*ret_holder = (struct rlk_holder){
-			.known = true,
-			.looked = true,
-			.attempt = 7,
-			.session = 77,
-			.ttl_ms = 1000,
-			.left_us = 100000,
-		};
-	return fault;
-}
-
-static void one_in_front_is_passed_after_a_whole_slice_only(void **state)
-{
-	struct rlk_strategy counted = permits();
-	struct one bob;
-
-	(void) state;
-	counted.look = look_for_short_session;
-	bob = behind_a_ghost(&counted);
-	look_again(SLICE_MS, 1);
-	look_again(101, 2);
-	passes_the_ghost(&bob);
+	fake_pass_await(FAKE_LOOK, 3);
+	assert_int_equal(fake_bell_line("job"), 1);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	assert_int_equal(fake_count(FAKE_KILL_QUERY), 0);
+	fake_bell_ring("job");
+	is_granted(&bob);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
 }
 
 /* --------------------------------------------------------------- our own */
@@ -317,14 +216,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		FAKE("what is free at the deadline is taken from a ghost",
 		     what_is_free_at_the_deadline_is_taken_from_a_ghost),
-		FAKE("a ghost keeps others from permits for two slices",
-		     ghost_keeps_permits_for_two_slices),
-		FAKE("one in front is passed after a whole slice only",
-		     one_in_front_is_passed_after_a_whole_slice_only),
-		FAKE("where nobody rings it is polled",
-		     where_nobody_rings_it_is_polled),
-		FAKE("interrupted waits tell nothing about ghosts",
-		     interrupted_waits_tell_nothing_about_ghosts),
+		FAKE("permits are left to the first in line",
+		     permits_are_left_to_the_first_in_line),
 		FAKE("dead holder's name is taken at once, though its bell "
 		     "lives",
 		     dead_holders_name_is_taken_at_once_though_its_bell_lives),

@@ -68,12 +68,11 @@ static struct one pinged(struct one *bob)
 	struct one eve = one(bob->client, "other");
 	unsigned int pings = 0;
 
-	fake_advance(9000);
-	/* So that the commit connection is not pinged as well. */
 	acquire(&eve, ROWLOCK_FOREVER);
 	is_granted(&eve);
 	fake_always(FAKE_PING, let);
-	fake_advance(1000);
+	/* A third of what the server gives a connection for bells. */
+	fake_advance(1334);
 	/* The pinger's; the chores have others at the same time. */
 	do
 		fake_await(FAKE_PING, ++pings);
@@ -364,6 +363,55 @@ static void bell_is_pinged_as_long_as_its_hold_lasts(void **state)
 	end(&bob);
 }
 
+static unsigned int pings_of_bells(void)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < fake_count(FAKE_PING); i++)
+		count += fake_call(FAKE_PING, i).bay == RLK_BAY_BELL;
+	return count;
+}
+
+static bool is_later(void *arg)
+{
+	return fake_now() >= *(int64_t *) arg;
+}
+
+/* The first ping comes soon, and has the server keep it for a TTL. */
+static void bell_of_a_long_hold_is_seldom_pinged(void **state)
+{
+	struct one bob = holding_a_bell();
+	int64_t then = fake_now() + 9000;
+
+	(void) state;
+	fake_pass_until(is_later, &then);
+	assert_int_equal(pings_of_bells(), 1);
+	assert_int_equal(release(&bob), 0);
+	await_given_back(RLK_BAY_BELL);
+	end(&bob);
+}
+
+/* The server would keep it for a TTL if this process was stopped in line. */
+static void connection_of_a_long_hold_is_not_waited_on_again(void **state)
+{
+	struct one bob = holding_a_bell();
+
+	(void) state;
+	while (pings_of_bells() < 1)
+		fake_pass_await(FAKE_PING, fake_count(FAKE_PING) + 1);
+	assert_int_equal(release(&bob), 0);
+	await_given_back(RLK_BAY_BELL);
+	other_holds("job");
+	acquire(&bob, ROWLOCK_FOREVER);
+	fake_await_bell_line("job", 1);
+	assert_true(fake_call(FAKE_BELL_WAIT, 1).conn !=
+		    fake_call(FAKE_BELL_WAIT, 0).conn);
+	other_rings("job");
+	is_granted(&bob);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
 /* A connection has room for so many, at one time. */
 static void bells_of_holds_that_are_over_make_room(void **state)
 {
@@ -434,6 +482,10 @@ int main(void)
 		     bells_of_a_connection_end_with_it),
 		FAKE("bells of holds that are over make room",
 		     bells_of_holds_that_are_over_make_room),
+		FAKE("connection of a long hold is not waited on again",
+		     connection_of_a_long_hold_is_not_waited_on_again),
+		FAKE("bell of a long hold is seldom pinged",
+		     bell_of_a_long_hold_is_seldom_pinged),
 		FAKE("one wait connection is for one name",
 		     one_wait_connection_is_for_one_name),
 		FAKE("half a packet rings all its bells",

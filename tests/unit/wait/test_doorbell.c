@@ -109,19 +109,66 @@ static void waiter_is_woken_by_the_bell(void **state)
 	end(&bob);
 }
 
-static void waiter_says_no_more_than_a_look_per_slice(void **state)
+static void waiter_keeps_its_place_and_looks_now_and_then(void **state)
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
 	(void) state;
-	assert_int_equal(fake_call(FAKE_BELL_WAIT, 0).id, SLICE_MS);
+	assert_true(fake_call(FAKE_BELL_WAIT, 0).id == YEAR_MS);
 	for (unsigned int i = 1; i <= 3; i++) {
-		fake_advance(SLICE_MS);
-		fake_await(FAKE_BELL_WAIT, i + 1);
-		assert_int_equal(fake_count(FAKE_LOOK), i);
+		int64_t began = fake_now();
+
+		fake_pass_await(FAKE_LOOK, i);
+		assert_true(fake_now() - began >= LOOK_MOST_MS / 2);
+		assert_int_equal(fake_bell_line("job"), 1);
 	}
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	assert_int_equal(fake_count(FAKE_KILL_QUERY), 0);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	other_rings("job");
+	is_granted(&bob);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+static bool is_asked_for_bells(void *arg)
+{
+	(void) arg;
+	return fake_count(FAKE_BELL_OWNER) > 0;
+}
+
+/* The next one in line has a client that is slow, or a bell is on its way. */
+static void free_name_is_left_to_the_one_that_gets_the_bell(void **state)
+{
+	struct one bob = waiting(ROWLOCK_FOREVER);
+
+	(void) state;
+	fake_lease_remove("job");
+	fake_advance(LOOK_MOST_MS);
+	fake_until(is_asked_for_bells, NULL);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	fake_lease_add("job", 8, 77);
+	fake_pass_await(FAKE_LOOK, 2);
 	fake_await_bell_line("job", 1);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
+	other_rings("job");
+	is_granted(&bob);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+/* The place in line does not depend on it. */
+static void look_that_fails_is_repeated(void **state)
+{
+	struct one bob = waiting(ROWLOCK_FOREVER);
+
+	(void) state;
+	fake_next(FAKE_LOOK, no_answer);
+	fake_advance(LOOK_MOST_MS);
+	fake_await(FAKE_LOOK, 1);
+	fake_pass_await(FAKE_LOOK, 2);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	assert_int_equal(fake_bell_line("job"), 1);
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
@@ -132,6 +179,7 @@ static void waiter_says_no_more_than_a_look_per_slice(void **state)
 static void who_observes_beats_stays_in_line_for_a_while(void **state)
 {
 	struct rowlock_client_options options = fake_options();
+	unsigned int looks;
 	struct one bob;
 
 	(void) state;
@@ -142,8 +190,12 @@ static void who_observes_beats_stays_in_line_for_a_while(void **state)
 	bob = one(fake_client_with(&options), "job");
 	acquire(&bob, ROWLOCK_FOREVER);
 	fake_await_bell_line("job", 1);
+	looks = fake_count(FAKE_LOOK);
 	/* A fourth of the TTL and its margin. */
-	assert_int_equal(fake_call(FAKE_BELL_WAIT, 0).id, 33000 / 4 + 1);
+	fake_advance(33000 / 4);
+	assert_int_equal(fake_count(FAKE_LOOK), looks);
+	fake_advance(1);
+	fake_await(FAKE_LOOK, looks + 1);
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
@@ -171,9 +223,8 @@ static void who_observes_beats_looks_when_that_is_over(void **state)
 	fake_advance(30000);
 	acquire(&bob, ROWLOCK_FOREVER);
 	fake_await_bell_line("job", 1);
-	assert_int_equal(fake_call(FAKE_BELL_WAIT, 0).id, 3000);
 	fake_advance(3000);
-	is_granted(&bob);
+	is_granted_in_time(&bob);
 	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 1);
 	assert_int_equal(release(&bob), 0);
 	fake_bell_ring("job");
@@ -235,7 +286,9 @@ static void deadline_in_line_looks_once_and_leaves_nothing(void **state)
 
 	(void) state;
 	assert_int_equal(fake_call(FAKE_BELL_WAIT, 0).id, 500);
-	fake_advance(500);
+	fake_advance(250);
+	fake_await(FAKE_LOOK, 1);
+	fake_advance(250);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_count(FAKE_LOOK), 1);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 0);
@@ -331,38 +384,6 @@ static void interrupted_wait_is_begun_again(void **state)
 	end(&bob);
 }
 
-/* KILL is refused, and the server does not end the wait in time. */
-static void a_look_that_is_due_does_not_wait_for_the_bell(void **state)
-{
-	const struct fake_answer still_waits = { .given = true,
-						 .result = RLK_PENDING };
-	struct one bob = one(client_of(4), "job");
-
-	(void) state;
-	other_holds("job");
-	fake_always(FAKE_BELL_WAIT, let);
-	fake_always(FAKE_KILL_QUERY, refused);
-	fake_always(FAKE_BELL_RESUME, still_waits);
-	acquire(&bob, ROWLOCK_FOREVER);
-	for (unsigned int i = 1; i <= 2; i++) {
-		fake_await(FAKE_BELL_WAIT, i);
-		fake_advance(SLICE_MS + 20);
-	}
-	/* This one ends when the holder is dead. */
-	fake_await(FAKE_BELL_WAIT, 3);
-	assert_in_range(fake_call(FAKE_BELL_WAIT, 2).id, 1, SLICE_MS / 2);
-	fake_session_expire(77);
-	fake_always(FAKE_BELL_WAIT, (struct fake_answer){ .given = false });
-	fake_advance(SLICE_MS / 2 + 20);
-	fake_await(FAKE_BELL_WAIT, 4);
-	assert_int_equal(fake_call(FAKE_BELL_WAIT, 3).id, 0);
-	is_granted_in_time(&bob);
-	assert_int_equal(fake_count(FAKE_BELL_WAIT), 4);
-	assert_int_equal(release(&bob), 0);
-	fake_bell_ring("job");
-	end(&bob);
-}
-
 /* Its time is over but for what an answer takes. */
 static void wait_that_ends_late_is_followed_by_no_question(void **state)
 {
@@ -371,18 +392,18 @@ static void wait_that_ends_late_is_followed_by_no_question(void **state)
 
 	(void) state;
 	other_holds("job");
-	fake_next(FAKE_BELL_WAIT, let);
+	acquire(&bob, 200);
+	fake_await_bell_line("job", 1);
+	fake_next(FAKE_BELL_WAIT, refused);
 	fake_next(FAKE_KILL_QUERY, refused);
 	fake_next(FAKE_BELL_RESUME, (struct fake_answer){ .wait = true,
 							  .given = true,
 							  .result = RLK_DONE });
-	acquire(&bob, 500);
-	fake_await(FAKE_BELL_WAIT, 1);
-	fake_advance(520);
+	rowlock_cancel(bob.lock);
 	fake_await(FAKE_BELL_RESUME, 1);
 	fake_advance(15);
 	fake_let(FAKE_BELL_RESUME);
-	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_code(fake_hear(bob.person, &err), ROWLOCK_ECANCELED, &err);
 	assert_int_equal(fake_count(FAKE_LOOK), 0);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	other_rings("job");
@@ -504,8 +525,12 @@ int main(void)
 		FAKE("try does not stand in line", try_does_not_stand_in_line),
 		FAKE("waiter is woken by the bell",
 		     waiter_is_woken_by_the_bell),
-		FAKE("waiter says no more than a look per slice",
-		     waiter_says_no_more_than_a_look_per_slice),
+		FAKE("waiter keeps its place, and looks now and then",
+		     waiter_keeps_its_place_and_looks_now_and_then),
+		FAKE("free name is left to the one that gets the bell",
+		     free_name_is_left_to_the_one_that_gets_the_bell),
+		FAKE("look that fails is repeated",
+		     look_that_fails_is_repeated),
 		FAKE("who observes beats looks when that is over",
 		     who_observes_beats_looks_when_that_is_over),
 		FAKE("who observes beats stays in line for a while",
@@ -526,8 +551,6 @@ int main(void)
 		     waits_that_fail_at_once_are_begun_again_later),
 		FAKE("interrupted wait is begun again",
 		     interrupted_wait_is_begun_again),
-		FAKE("a look that is due does not wait for the bell",
-		     a_look_that_is_due_does_not_wait_for_the_bell),
 		FAKE("a wait that ends late is followed by no question",
 		     wait_that_ends_late_is_followed_by_no_question),
 		FAKE("wait without an answer is begun again elsewhere",

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows: a waiter stays in the queue of the row for a slice, then it stands in
+ * the server's line, on the connection that the hold will keep.
+ */
+#include "doorbell.h"
+
+/* The end of a slice. */
+static const struct fake_answer waited = { .given = true,
+					   .skip = true,
+					   .result = RLK_WAITED };
+static const struct fake_answer killed = { .given = true,
+					   .skip = true,
+					   .result = RLK_KILLED };
+
+static struct one row_of(struct rowlock_client *client)
+{
+	return (struct one){
+		.client = client,
+		.lock = fake_lock(client, ROWLOCK_ROW, 0, "job"),
+		.person = fake_person(),
+	};
+}
+
+/* In line, behind the other client, which has locked the row. */
+static struct one in_line(uint64_t wait_ms)
+{
+	struct one bob = row_of(client_of(4));
+
+	fake_row_lock("job");
+	fake_bell_take("row job");
+	acquire(&bob, wait_ms);
+	fake_await_bell_line("row job", 1);
+	return bob;
+}
+
+static void row_with_a_line_is_waited_for_in_line(void **state)
+{
+	struct one bob = in_line(ROWLOCK_FOREVER);
+	uint64_t conn = fake_call(FAKE_ACQUIRE, 0).conn;
+
+	(void) state;
+	/* A question that waits would overtake the line. */
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 0).ask, RLK_ASK_FIRST);
+	assert_true(fake_call(FAKE_BELL_WAIT, 0).conn == conn);
+	/* An open transaction would be in the way of an ALTER TABLE. */
+	assert_true(fake_call(FAKE_RELEASE, 0).conn == conn);
+	fake_bell_ring("row job");
+	fake_await(FAKE_ACQUIRE, 2);
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 1).ask, RLK_ASK_WAIT);
+	assert_true(fake_bell("row job") == conn);
+	fake_row_unlock("job");
+	is_granted(&bob);
+	/* The next one in line is to wait for the row. */
+	assert_int_equal(fake_bell("row job"), 0);
+	assert_true(fake_row("job") == conn);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+static void row_without_a_line_is_waited_for_in_its_own_queue_first(
+    void **state)
+{
+	struct one bob = row_of(client_of(4));
+
+	(void) state;
+	fake_row_lock("job");
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = false });
+	fake_next(FAKE_ACQUIRE, waited);
+	acquire(&bob, ROWLOCK_FOREVER);
+	/* As a try, then for a slice, then as the first in line. */
+	fake_await(FAKE_ACQUIRE, 3);
+	assert_int_equal(fake_call(FAKE_ACQUIRE, 1).ask, RLK_ASK_WAIT);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	assert_true(fake_call(FAKE_BELL_WAIT, 0).order >
+		    fake_call(FAKE_ACQUIRE, 1).order);
+	fake_row_unlock("job");
+	is_granted(&bob);
+	assert_int_equal(fake_bell("row job"), 0);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+/* The answer is remembered for a second. */
+static void no_line_is_looked_for_twice(void **state)
+{
+	struct one bob = row_of(client_of(4));
+
+	(void) state;
+	for (int i = 0; i < 3; i++) {
+		fake_row_lock("job");
+		acquire(&bob, ROWLOCK_FOREVER);
+		fake_await(FAKE_ACQUIRE, (unsigned int) i + 2);
+		fake_row_unlock("job");
+		is_granted(&bob);
+		assert_int_equal(release(&bob), 0);
+	}
+	assert_int_equal(fake_count(FAKE_BELL_OWNER), 1);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 0);
+	end(&bob);
+}
+
+/* It keeps the place of the first in line from slice to slice. */
+static void first_in_line_keeps_the_bell(void **state)
+{
+	struct one bob;
+
+	(void) state;
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = false });
+	fake_next(FAKE_ACQUIRE, waited);
+	fake_next(FAKE_ACQUIRE, waited);
+	bob = in_line(ROWLOCK_FOREVER);
+	fake_bell_ring("row job");
+	fake_await(FAKE_ACQUIRE, 4);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	assert_int_equal(fake_bell("row job"),
+			 fake_call(FAKE_BELL_WAIT, 0).conn);
+	fake_row_unlock("job");
+	is_granted(&bob);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+static void cancel_ends_the_wait_in_line(void **state)
+{
+	struct one bob = in_line(ROWLOCK_FOREVER);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_cancel(bob.lock);
+	assert_code(fake_hear(bob.person, &err), ROWLOCK_ECANCELED, &err);
+	fake_await_bell_line("row job", 0);
+	fake_bell_ring("row job");
+	fake_row_unlock("job");
+	end(&bob);
+}
+
+/* A KILL QUERY that was meant for the wait ends the letting go of the bell. */
+static void grant_outlives_a_late_kill(void **state)
+{
+	struct one bob = in_line(ROWLOCK_FOREVER);
+
+	(void) state;
+	fake_next(FAKE_RING, killed);
+	fake_bell_ring("row job");
+	fake_row_unlock("job");
+	is_granted(&bob);
+	assert_int_equal(fake_count(FAKE_RING), 2);
+	assert_int_equal(fake_bell("row job"), 0);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+/* The row is locked on a connection that is given up: it is asked for again. */
+static void grant_whose_bell_stays_is_not_believed(void **state)
+{
+	static const struct fake_answer no_answer = { .given = true,
+						      .skip = true,
+						      .result = RLK_UNKNOWN };
+	struct one bob = in_line(ROWLOCK_FOREVER);
+	uint64_t conn = fake_call(FAKE_BELL_WAIT, 0).conn;
+
+	(void) state;
+	fake_next(FAKE_RING, no_answer);
+	fake_bell_ring("row job");
+	fake_row_unlock("job");
+	is_granted_in_time(&bob);
+	assert_true(fake_row("job") != conn);
+	assert_int_equal(fake_bell("row job"), 0);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		FAKE("row with a line is waited for in line",
+		     row_with_a_line_is_waited_for_in_line),
+		FAKE("row without a line is waited for in its own queue first",
+		     row_without_a_line_is_waited_for_in_its_own_queue_first),
+		FAKE("no line is looked for twice",
+		     no_line_is_looked_for_twice),
+		FAKE("first in line keeps the bell",
+		     first_in_line_keeps_the_bell),
+		FAKE("cancel ends the wait in line",
+		     cancel_ends_the_wait_in_line),
+		FAKE("grant outlives a late kill", grant_outlives_a_late_kill),
+		FAKE("grant whose bell stays is not believed",
+		     grant_whose_bell_stays_is_not_believed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
