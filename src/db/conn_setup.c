@@ -8,7 +8,8 @@
  * one SELECT reads it back together with what we need to know of the server.
  * Two round trips; none of it needs a privilege.
  *
- * Failure modes: the message names a variable that is not as set.
+ * Failure modes: the message names a variable that is not as set. A statement
+ * that is interrupted, by a KILL QUERY or a limit of time, is sent again.
  */
 #include "db/conn_setup.h"
 
@@ -97,13 +98,13 @@ enum fact {
 	FACT_MARK,
 	FACT_VERSION,
 	FACT_SERVER,
-	FACT_START,
 	FACT_GALERA,
 	FACT_MULTI,
 	FACT_READ_ONLY,
 	FACT_PORT,
 	FACT_DRIFT,
 	FACT_COMMENT,
+	FACT_START, /* the last one: see was_cut_short() */
 	FACTS,
 };
 
@@ -125,15 +126,15 @@ static const char facts_mariadb[] =
 	" FROM information_schema.SESSION_VARIABLES"
 	" WHERE VARIABLE_NAME = 'SERVER_UID'),"
 	" CONCAT(@@hostname, ':', @@port)), " RLK_SERVER_IDS ")"
-	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
-	" FROM information_schema.GLOBAL_STATUS"
-	" WHERE VARIABLE_NAME = 'UPTIME')"
 	", (SELECT VARIABLE_VALUE FROM information_schema.SESSION_VARIABLES"
 	" WHERE VARIABLE_NAME = 'WSREP_ON')"
 	", NULL"
 	", CONCAT_WS(' ', @@read_only, @@innodb_read_only)"
 	", @@port"
-	", " DRIFT ", @@version_comment" LOCKS;
+	", " DRIFT ", @@version_comment"
+	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
+	" FROM information_schema.GLOBAL_STATUS"
+	" WHERE VARIABLE_NAME = 'UPTIME')" LOCKS;
 
 #define MYSQL_VARIABLE                                                         \
 	"(SELECT VARIABLE_VALUE FROM performance_schema.global_variables"      \
@@ -142,16 +143,16 @@ static const char facts_mariadb[] =
 static const char facts_mysql[] =
 	", CONCAT(@@character_set_client, ' ', @@collation_connection)"
 	", DATABASE(), CONNECTION_ID(), %s, VERSION(), @@server_uuid"
-	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
-	" FROM performance_schema.global_status"
-	" WHERE VARIABLE_NAME = 'Uptime')"
 	", " MYSQL_VARIABLE "'wsrep_on')"
 	", IF(COALESCE(" MYSQL_VARIABLE "'group_replication_group_name'), '')"
 	" <> '', " MYSQL_VARIABLE "'group_replication_single_primary_mode'),"
 	" NULL)"
 	", CONCAT_WS(' ', @@read_only, @@innodb_read_only, @@super_read_only)"
 	", @@port"
-	", " DRIFT ", @@version_comment" LOCKS;
+	", " DRIFT ", @@version_comment"
+	", (SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)"
+	" FROM performance_schema.global_status"
+	" WHERE VARIABLE_NAME = 'Uptime')" LOCKS;
 /* clang-format on */
 
 #define CHARSET "utf8mb4 utf8mb4_bin"
@@ -215,6 +216,35 @@ static void write_read(struct rlk_conn *conn, const struct setting *settings,
 		get_lock);
 }
 
+/* One interruption passes; something that ends each statement does not. */
+#define TRIES 5
+
+/* An interrupted statement has done nothing that a second one would not do. */
+static enum rlk_fault query(struct rlk_conn *conn, const char *sql,
+			    MYSQL_RES **ret_result,
+			    struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault;
+	int tries = 0;
+
+	do
+		fault =
+		    rlk_stmt_query(conn, sql, "session", ret_result, reterr);
+	while (rlk_fault_passes(fault) && ++tries < TRIES);
+	return fault;
+}
+
+static enum rlk_fault query_nothing(struct rlk_conn *conn, const char *sql,
+				    struct rowlock_errinfo *reterr)
+{
+	MYSQL_RES *result = NULL;
+	enum rlk_fault fault = query(conn, sql, &result, reterr);
+
+	if (fault == RLK_DONE)
+		mysql_free_result(result);
+	return fault;
+}
+
 typedef void (*write_fn)(struct rlk_conn *conn, const struct setting *settings,
 			 bool all, FILE *sql);
 
@@ -233,7 +263,7 @@ static enum rlk_fault say(struct rlk_conn *conn, write_fn write,
 	}
 	write(conn, settings, all, sql);
 	fclose(sql);
-	return rlk_stmt_query(conn, text, "session", ret_result, reterr);
+	return query(conn, text, ret_result, reterr);
 }
 
 static int check_state(struct rlk_conn *conn, const struct setting *settings,
@@ -362,7 +392,7 @@ static int who_refuses(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	MYSQL_ROW row;
 	int code = 0;
 
-	if (rlk_stmt_query(conn, ask, "session", &result, &why) != RLK_DONE)
+	if (query(conn, ask, &result, &why) != RLK_DONE)
 		return 0;
 	row = result ? mysql_fetch_row(result) : NULL;
 	if (row && mysql_num_fields(result) == 2)
@@ -380,7 +410,7 @@ static enum rlk_fault end_transaction(struct rlk_conn *conn,
 
 	if (!(conn->mysql->server_status & SERVER_STATUS_IN_TRANS))
 		return RLK_DONE;
-	fault = rlk_stmt_text(conn, "ROLLBACK", reterr);
+	fault = query_nothing(conn, "ROLLBACK", reterr);
 	if (fault || !(conn->mysql->server_status & SERVER_STATUS_IN_TRANS))
 		return fault;
 	rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
@@ -389,6 +419,38 @@ static enum rlk_fault end_transaction(struct rlk_conn *conn,
 		 "begins one?",
 		 conn->where);
 	return RLK_REFUSED;
+}
+
+/* A KILL QUERY of a SELECT on MariaDB may be answered by a row, in which the
+ * subqueries that were still to come are NULL: the server would be taken for
+ * another one, or a node of Galera for none. The last one tells. */
+static bool was_cut_short(MYSQL_RES *result)
+{
+	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
+	bool cut = row && mysql_num_fields(result) == 1 + SETTINGS + FACTS &&
+		   !row[SETTINGS + FACTS];
+
+	if (result)
+		mysql_data_seek(result, 0);
+	return cut;
+}
+
+/* A server that never tells the last one is believed in the end. */
+static enum rlk_fault read_whole(struct rlk_conn *conn,
+				 const struct setting *settings, bool mark,
+				 MYSQL_RES **ret_result,
+				 struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault;
+	int tries = 0;
+
+	for (;;) {
+		fault =
+		    say(conn, write_read, settings, mark, ret_result, reterr);
+		if (fault || ++tries == TRIES || !was_cut_short(*ret_result))
+			return fault;
+		mysql_free_result(TAKE_PTR(*ret_result));
+	}
 }
 
 /* The two statements, each with what is left out where it is not allowed. */
@@ -407,11 +469,10 @@ static enum rlk_fault set_and_read(struct rlk_conn *conn,
 		fault = end_transaction(conn, reterr);
 	if (fault != RLK_DONE)
 		return fault;
-	fault = say(conn, write_read, settings, true, ret_result, reterr);
+	fault = read_whole(conn, settings, true, ret_result, reterr);
 	/* Some servers and proxies have no GET_LOCK(). */
 	if (fault == RLK_REFUSED)
-		fault =
-		    say(conn, write_read, settings, false, ret_result, reterr);
+		fault = read_whole(conn, settings, false, ret_result, reterr);
 	return fault;
 }
 
@@ -423,6 +484,11 @@ static int fail_state(struct rlk_conn *conn, enum rlk_fault fault,
 		return rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
 				   "connect to %s: no answer in time",
 				   conn->where);
+	if (rlk_fault_passes(fault))
+		return rlk_fail_db(reterr, ROWLOCK_ECONNECT, error->mysql,
+				   "connect to %s: interrupted %d times in a "
+				   "row: %s",
+				   conn->where, TRIES, error->message);
 	if (reterr)
 		*reterr = *error;
 	return error->code;
@@ -439,7 +505,7 @@ static enum rlk_fault say_galera(struct rlk_conn *conn,
 				 struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault =
-	    rlk_stmt_text(conn,
+	    query_nothing(conn,
 			  "SET SESSION wsrep_sync_wait = 7, SESSION "
 			  "wsrep_retry_autocommit = 0",
 			  reterr);
@@ -447,7 +513,7 @@ static enum rlk_fault say_galera(struct rlk_conn *conn,
 	/* Percona XtraDB Cluster has the second for all sessions (its manual,
 	 * "Index of wsrep system variables": global, not dynamic). */
 	if (fault == RLK_REFUSED && conn->server.flavour == RLK_MYSQL)
-		fault = rlk_stmt_text(conn, "SET SESSION wsrep_sync_wait = 7",
+		fault = query_nothing(conn, "SET SESSION wsrep_sync_wait = 7",
 				      reterr);
 	return fault;
 }
@@ -468,7 +534,7 @@ static int set_galera(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 		return 0;
 	fault = say_galera(conn, &why);
 	if (fault == RLK_DONE)
-		fault = rlk_stmt_query(conn, read, "session", &result, &why);
+		fault = query(conn, read, &result, &why);
 	if (fault != RLK_DONE)
 		return fail_state(conn, fault, &why, reterr);
 	row = result ? mysql_fetch_row(result) : NULL;
@@ -494,7 +560,7 @@ static int look_at_clock_again(struct rlk_conn *conn,
 	MYSQL_ROW row;
 	bool moves;
 
-	fault = rlk_stmt_query(conn, "SELECT " DRIFT, "session", &result, &why);
+	fault = query(conn, "SELECT " DRIFT, &result, &why);
 	if (fault != RLK_DONE)
 		return fail_state(conn, fault, &why, reterr);
 	row = result ? mysql_fetch_row(result) : NULL;

@@ -200,6 +200,16 @@ static unsigned int number_for_advice(MYSQL *mysql)
 		    : mysql_errno(mysql);
 }
 
+/* A login that a KILL QUERY has met says nothing about the server. */
+static int code_of_login(MYSQL *mysql)
+{
+	unsigned int number = mysql_errno(mysql);
+
+	return rlk_fault_passes(rlk_fault_class(number))
+		   ? ROWLOCK_ECONNECT
+		   : rlk_fault_code(number, mysql_error(mysql));
+}
+
 static int fail_deadline(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
 	describe(conn);
@@ -267,7 +277,7 @@ static int fail_connect(struct rlk_conn *conn, const struct rlk_where *where,
 {
 	unsigned int number = mysql_errno(conn->mysql);
 	const char *user = conn->mysql->options.user;
-	int code = rlk_fault_code(number, mysql_error(conn->mysql));
+	int code = code_of_login(conn->mysql);
 	unsigned int meant = number_for_advice(conn->mysql);
 	const char *key;
 	const char *path;

@@ -44,4 +44,12 @@ const char *rlk_fault_option(const char *text, size_t *ret_length);
 /** The class of an error of the server or of Connector/C. Not 0. */
 enum rlk_fault rlk_fault_class(unsigned int mysql_errno);
 
+/** Did it do nothing because something was in the way for a moment: another's
+ *  lock, a conflict, a KILL QUERY? The same statement may succeed. */
+static inline bool rlk_fault_passes(enum rlk_fault fault)
+{
+	return fault == RLK_BUSY || fault == RLK_CONFLICT ||
+	       fault == RLK_KILLED;
+}
+
 #endif

@@ -15,11 +15,13 @@
  */
 #include "db/opener.h"
 
+#include <errmsg.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "db/connect.h"
+#include "db/fault.h"
 #include "db/lend.h"
 #include "db/retire.h"
 
@@ -32,23 +34,33 @@
 
 #define EARLIER_MS 25
 
+/* Did the server itself end it, as one that shuts down does? Most errors that
+ * Connector/C makes, as those of names and of TLS, come again. */
+static bool is_end(unsigned int number)
+{
+	return number < 2000 || (number >= 3000 && number < 5000) ||
+	       number == CR_SERVER_LOST || number == CR_SERVER_GONE_ERROR ||
+	       number == CR_SERVER_LOST_EXTENDED;
+}
+
 static bool may_pass(const struct rowlock_errinfo *error)
 {
+	enum rlk_fault fault;
+
 	switch (error->mysql) {
+	case 0:
+		return error->code == ROWLOCK_ECONNECT;
 	case 1040:
 	case 1047: /* a Galera node that is not ready yet */
-	case 1053:
 	case 1203:
 	case 1226:
-	case 1317: /* a KILL QUERY met its first statements */
-	case 1969:
-	case 3024:
-	case 2002:
-	case 2003:
-	case 2013:
+	case CR_CONNECTION_ERROR:
+	case CR_CONN_HOST_ERROR:
 		return true;
 	default:
-		return error->code == ROWLOCK_ECONNECT && !error->mysql;
+		fault = rlk_fault_class(error->mysql);
+		return rlk_fault_passes(fault) ||
+		       (fault == RLK_UNKNOWN && is_end(error->mysql));
 	}
 }
 

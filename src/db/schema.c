@@ -11,6 +11,7 @@
  * Failure modes: a missing or foreign table is a sentence that names it. All
  * facts come from information_schema, which shows an account the tables on
  * which it has any right: "is not there" may also mean "no right to see it".
+ * A check that is interrupted begins anew.
  */
 #include "db/schema.h"
 
@@ -323,8 +324,8 @@ static int check_found(struct rlk_conn *conn, struct found *found,
 				 : 0;
 }
 
-int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
-		     struct rowlock_errinfo *reterr)
+static int check_once(struct rlk_conn *conn, struct rlk_key *ret_key,
+		      struct rowlock_errinfo *reterr)
 {
 	static const struct {
 		const struct rlk_stmt_def *def;
@@ -335,12 +336,8 @@ int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 		{ &read_keys, see_key },
 	};
 	struct found found = { { false } };
-	struct rowlock_errinfo own;
-	int code;
+	int code = check_version(conn, reterr);
 
-	if (!reterr)
-		reterr = &own;
-	code = check_version(conn, reterr);
 	if (!code)
 		code = get_key(conn, ret_key, reterr);
 	if (code)
@@ -351,4 +348,27 @@ int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 			return reterr->code;
 	}
 	return check_found(conn, &found, reterr);
+}
+
+/* One interruption passes; something that ends each statement does not. */
+#define TRIES 5
+
+int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
+		     struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo own;
+	int tries = 0;
+	int code;
+
+	if (!reterr)
+		reterr = &own;
+	while ((code = check_once(conn, ret_key, reterr)) &&
+	       rlk_fault_passes(rlk_fault_class(reterr->mysql))) {
+		if (++tries < TRIES)
+			continue;
+		rlk_prefix(reterr, "interrupted %d times in a row: ", TRIES);
+		reterr->code = ROWLOCK_ECONNECT;
+		return reterr->code;
+	}
+	return code;
 }

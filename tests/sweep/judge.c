@@ -295,9 +295,10 @@ void judge(struct stage *stage, const struct scenario *scenario,
 	enum effect effect = kind->effect;
 	bool honest = kind->effect != EFFECT_LIED;
 
-	/* While a connection is set up nothing is locked: no is no. */
-	if (effect == EFFECT_BUSY && target->sets_up)
-		effect = EFFECT_REFUSED;
+	/* What sets a connection up is said again, but not its login. */
+	if (effect == EFFECT_BUSY && target->sets_up &&
+	    strcmp(target->command, "query") != 0)
+		effect = EFFECT_ENDED;
 	judge_time(stage, scenario, measure);
 	if (kind->delivery == DELIVER_AFTER_CALL)
 		stage_tell(stage, "deliver");
