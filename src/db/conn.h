@@ -43,8 +43,9 @@ struct rlk_conn_target {
 struct rlk_conn_profile {
 	const char *label;        /* for logs: "control", "lease", "row" */
 	bool autocommit;          /* row: off */
-	unsigned int lock_wait_s; /* innodb_lock_wait_timeout and
-				     lock_wait_timeout; at least 1 */
+	unsigned int lock_wait_s; /* innodb_lock_wait_timeout; with
+				     autocommit lock_wait_timeout too; at
+				     least 1 */
 	unsigned int idle_s;      /* wait_timeout: how long the server keeps
 				     the session of a silent peer */
 	bool packets;             /* several statements in one text */

@@ -41,11 +41,17 @@ enum { SETTINGS = 23 };
  * leases stay locked this long; shorter than any session lives. */
 #define PACKET_TRANSACTION_S 1
 
+/* A row is waited for in long slices, the table for a moment only: DDL may have
+ * it, or may keep others from it while it waits for somebody's hold to end. */
+#define TABLE_WAIT_S 1
+
 static void list_settings(const struct rlk_conn *conn,
 			  struct setting *ret_settings)
 {
 	const struct rlk_conn_profile *profile = &conn->profile;
 	const bool snapshot = rlk_server_has_snapshot(&conn->server);
+	const unsigned int table_wait_s =
+	    profile->autocommit ? profile->lock_wait_s : TABLE_WAIT_S;
 	const struct setting settings[SETTINGS] = {
 		{ "autocommit", "autocommit", "%u", NULL, profile->autocommit },
 		{ "tx_isolation", "transaction_isolation", "'READ-COMMITTED'",
@@ -58,7 +64,7 @@ static void list_settings(const struct rlk_conn *conn,
 		{ "innodb_lock_wait_timeout", "innodb_lock_wait_timeout", "%u",
 		  NULL, profile->lock_wait_s },
 		{ "lock_wait_timeout", "lock_wait_timeout", "%u", NULL,
-		  profile->lock_wait_s },
+		  table_wait_s },
 		{ "wait_timeout", "wait_timeout", "%u", NULL, profile->idle_s },
 		/* wait_timeout bounds a silent holder; nothing else may. But a
 		 * packet's transaction has no business to outlive it. */

@@ -11,9 +11,14 @@
  *
  * A grant ends with its connection. Nothing here ever reconnects: a new
  * connection is a new, empty hand.
+ *
+ * Failure modes: DDL that waits for the end of anybody's hold keeps all others
+ * from the table, so a free name cannot be asked for. A try fails then; it does
+ * not say that the name is held.
  */
 #include "strategy/row.h"
 
+#include "base/error.h"
 #include "db/server.h"
 #include "db/stmt.h"
 #include "db/token_sql.h"
@@ -30,6 +35,12 @@ static const struct rlk_stmt_def make_row = {
 	" WHERE NOT EXISTS"
 	" (SELECT 1 FROM business_lock l WHERE l.name = p.name)"
 	" ON DUPLICATE KEY UPDATE business_lock.name = business_lock.name",
+};
+
+/* Waits for no row, but for the table. */
+static const struct rlk_stmt_def skip_locked = {
+	"try",
+	"SELECT name FROM business_lock WHERE name = ? FOR UPDATE SKIP LOCKED",
 };
 
 static const struct rlk_stmt_def draw = {
@@ -55,6 +66,9 @@ static const struct rlk_stmt_def release = {
 	"COMMIT",
 };
 
+/* Then the connection is closed. */
+#define RELEASES_MOST 5
+
 static enum rlk_verdict verdict_of(enum rlk_fault fault,
 				   const struct rlk_reply *reply,
 				   enum rlk_verdict busy)
@@ -64,22 +78,55 @@ static enum rlk_verdict verdict_of(enum rlk_fault fault,
 	return fault == RLK_BUSY ? busy : rlk_verdict_of(fault);
 }
 
+static enum rlk_verdict fail_table(const struct rlk_conn *conn,
+				   struct rowlock_errinfo *reterr)
+{
+	rlk_fail_db(reterr, ROWLOCK_EDB, reterr->mysql,
+		    "table business_lock of %s is locked as a whole, or is "
+		    "about to be (ALTER TABLE, LOCK TABLES), so whether it is "
+		    "held is not known; see SHOW PROCESSLIST, and try again",
+		    rlk_conn_server(conn)->name);
+	return RLK_FAILURE;
+}
+
+/* MariaDB has one error for a row and for a table that others have locked. The
+ * first statement waits for no row, so the error is the table's. After that
+ * this transaction keeps the others from locking the table, so the second one's
+ * error is the row's (MySQL manual, "Metadata Locking"; MariaDB Server
+ * Documentation, "Metadata Locking"). */
+static enum rlk_verdict try(struct rlk_conn *conn,
+			    const struct rlk_value *params,
+			    struct rowlock_errinfo *reterr)
+{
+	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &skip_locked, params, &reply, reterr);
+
+	if (fault == RLK_BUSY)
+		return fail_table(conn, reterr);
+	if (fault == RLK_DONE && !reply.has_row)
+		fault = rlk_stmt_run(conn, dialect->row_try, params, &reply,
+				     reterr);
+	return verdict_of(fault, &reply, RLK_HELD);
+}
+
 static enum rlk_verdict row_acquire(struct rlk_conn *conn,
 				    const struct rlk_request *request,
 				    enum rlk_ask ask,
 				    struct rlk_holder *ret_holder,
 				    struct rowlock_errinfo *reterr)
 {
-	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
-	bool wait = ask == RLK_ASK_WAIT;
 	const struct rlk_value params[] = { rlk_text(request->name) };
 	struct rlk_reply reply;
 	enum rlk_fault fault;
 
 	*ret_holder = (struct rlk_holder){ 0 };
-	fault = rlk_stmt_run(conn, wait ? dialect->row_wait : dialect->row_try,
-			     params, &reply, reterr);
-	return verdict_of(fault, &reply, wait ? RLK_WAITED : RLK_HELD);
+	if (ask != RLK_ASK_WAIT)
+		return try(conn, params, reterr);
+	fault = rlk_stmt_run(conn, rlk_conn_dialect(conn)->row_wait, params,
+			     &reply, reterr);
+	return verdict_of(fault, &reply, RLK_WAITED);
 }
 
 static enum rlk_verdict row_resume(struct rlk_conn *conn,
@@ -110,10 +157,14 @@ static enum rlk_fault row_release(struct rlk_conn *conn,
 				  struct rowlock_errinfo *reterr)
 {
 	struct rlk_reply reply;
-	enum rlk_fault fault =
-	    rlk_stmt_run(conn, &release, NULL, &reply, reterr);
+	enum rlk_fault fault;
+	int tries = 0;
 
 	(void) request;
+	/* An interrupted one has ended the transaction, or nothing. */
+	do
+		fault = rlk_stmt_run(conn, &release, NULL, &reply, reterr);
+	while (fault == RLK_KILLED && ++tries < RELEASES_MOST);
 	/* To let go needs no memory. */
 	if (fault == RLK_FAILED)
 		fault = rlk_stmt_text(conn, "COMMIT", reterr);

@@ -41,7 +41,7 @@ static void check_state(void)
 	expect(lease, "SELECT @@innodb_lock_wait_timeout = 1");
 	expect(row, "SELECT @@innodb_lock_wait_timeout = 20");
 	expect(lease, "SELECT @@lock_wait_timeout = 1");
-	expect(row, "SELECT @@lock_wait_timeout = 20");
+	expect(row, "SELECT @@lock_wait_timeout = 1");
 	expect(lease, "SELECT @@wait_timeout = 30");
 	expect(lease, "SELECT @@idle_transaction_timeout = 0");
 	expect(row, "SELECT @@idle_transaction_timeout = 0");

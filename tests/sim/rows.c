@@ -36,6 +36,7 @@ static struct sim_row *meant(const struct sim_session *session)
 
 	switch (request->op->verb) {
 	case SIM_ROW_TRY:
+	case SIM_ROW_SKIP:
 	case SIM_ROW_WAIT:
 		return &sim_tables.rows[sim_param_name(request, 0)];
 	case SIM_INSIDE_TRY:

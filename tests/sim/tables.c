@@ -474,7 +474,7 @@ static bool lock_row(struct sim_session *session)
 		    rlk_text(sim_names[row->name]);
 	else if (request->op->verb == SIM_ROW_TRY)
 		session->answer.error = sim_world.mysql ? 3572 : 1205;
-	return locked || request->op->verb == SIM_ROW_TRY;
+	return locked || request->op->verb != SIM_ROW_WAIT;
 }
 
 static void make_row(struct sim_session *session)
@@ -604,7 +604,7 @@ bool sim_execute(struct sim_session *session)
 	};
 	enum sim_verb verb = session->request.op->verb;
 
-	if (verb == SIM_ROW_TRY || verb == SIM_ROW_WAIT)
+	if (verb == SIM_ROW_TRY || verb == SIM_ROW_SKIP || verb == SIM_ROW_WAIT)
 		return lock_row(session);
 	if (verb == SIM_BELL_WAIT)
 		return sim_bell_wait(session);

@@ -2,6 +2,9 @@
 /*
  * Rows: locked by an open transaction, and by nothing else.
  */
+#include <pthread.h>
+#include <string.h>
+
 #include "db/conn_fence.h"
 #include "ground.h"
 #include "unit/fake/memory.h"
@@ -267,6 +270,68 @@ static void statements_typed_by_hand_exclude_and_are_excluded(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
+/* -------------------------------------------------------------- the table */
+
+/* Waits for the end of all holds, and all others wait behind it. */
+static void *optimize(void *arg)
+{
+	struct test_sql *sql = arg;
+
+	free(test_sql_text(sql, "OPTIMIZE TABLE business_lock"));
+	return NULL;
+}
+
+static bool waits_for_table(struct ground *ground)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT COUNT(*) FROM "
+			       "information_schema.PROCESSLIST WHERE STATE "
+			       "LIKE 'Waiting for table metadata lock%%' AND "
+			       "INFO = 'OPTIMIZE TABLE business_lock'");
+}
+
+static void a_try_behind_ddl_does_not_name_a_holder(void **state)
+{
+	struct ground *ground = *state;
+	struct rlk_request a = ground_request(ground, 0, test_name("held"));
+	struct rlk_request b = ground_request(ground, 1, test_name("free"));
+	struct rlk_request c = ground_request(ground, 1, a.name);
+	struct test_sql *ddl = test_sql_open();
+	uint64_t began = test_now_ns();
+	enum rlk_verdict verdicts[2];
+	struct rowlock_errinfo err;
+	struct rlk_holder holder;
+	pthread_t thread;
+
+	take(ground, 1, &b);
+	assert_true(ground_release(ground, 1, &b));
+	take(ground, 0, &a);
+	assert_int_equal(pthread_create(&thread, NULL, optimize, ddl), 0);
+	while (!waits_for_table(ground))
+		test_keep_waiting(began, "the DDL waits for the hold");
+	rlk_conn_set_until(ground->conns[1],
+			   rlk_conn_now(ground->conns[1]) + GROUND_UNTIL_MS);
+	for (int i = 0; i < 2; i++)
+		verdicts[i] = ground->strategy->acquire(
+		    ground->conns[1], &b, RLK_ASK_FIRST, &holder, &err);
+	/* The DDL's turn. */
+	assert_true(ground_release(ground, 0, &a));
+	pthread_join(thread, NULL);
+	test_sql_end(ddl);
+	assert_int_equal(verdicts[0], RLK_FAILURE);
+	assert_int_equal(verdicts[1], RLK_FAILURE);
+	assert_int_equal(err.code, ROWLOCK_EDB);
+	assert_int_equal(err.mysql, 1205);
+	assert_non_null(strstr(err.message, "table business_lock"));
+	/* Then a row is a row again. */
+	take(ground, 0, &a);
+	assert_int_equal(ground_ask(ground, 1, &c, RLK_ASK_FIRST, NULL),
+			 RLK_HELD);
+	take(ground, 1, &b);
+	assert_true(ground_release(ground, 1, &b));
+	assert_true(ground_release(ground, 0, &a));
+}
+
 #define ROW(sentence, function) ON(ROWLOCK_ROW, sentence, function)
 
 int main(void)
@@ -293,6 +358,8 @@ int main(void)
 		    row_is_let_go_without_memory),
 		ROW("statements typed by hand exclude and are excluded",
 		    statements_typed_by_hand_exclude_and_are_excluded),
+		ROW("a try behind DDL does not name a holder",
+		    a_try_behind_ddl_does_not_name_a_holder),
 	};
 
 	return test_main(tests);
