@@ -39,7 +39,10 @@ static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
 
 	if (rlk_client_conn(client, RLK_BAY_COMMIT, until, &conn, reterr))
 		return RLK_FAILED;
-	fault = hold->name->strategy->confirm(conn, &request, &found, reterr);
+	do
+		fault = hold->name->strategy->confirm(conn, &request, &found,
+						      reterr);
+	while (rlk_fault_passes(fault) && rlk_now(client->clock) < until);
 	if (fault == RLK_PENDING)
 		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
 			 client->server);

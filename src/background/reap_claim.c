@@ -87,7 +87,7 @@ int rlk_claim_turn(struct rlk_pass *pass, bool *ret_ours,
 		return 0;
 	*ret_ours = !fault && claim->number;
 	/* Another client is taking it. */
-	if (!fault || fault == RLK_BUSY || fault == RLK_CONFLICT)
+	if (!fault || rlk_fault_passes(fault))
 		return 0;
 	return rlk_client_code(pass->client, fault, reterr);
 }

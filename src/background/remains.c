@@ -32,10 +32,10 @@ static void free_p(void *pointer)
 	free(*(void **) pointer);
 }
 
-/* Others block one of the rows, and so the statement. */
+/* Others block one of the rows, or interrupt the statement. */
 static bool is_blocked(enum rlk_fault fault)
 {
-	return fault == RLK_BUSY || fault == RLK_CONFLICT;
+	return rlk_fault_passes(fault);
 }
 
 /* -------------------------------------------------------------- sessions */

@@ -91,8 +91,7 @@ bool rlk_commit_sweep(struct rlk_hold *hold, const struct rlk_request *request,
  *  answered. */
 static inline bool rlk_commit_again(enum rlk_fault fault)
 {
-	return fault == RLK_BUSY || fault == RLK_CONFLICT ||
-	       fault == RLK_KILLED || fault == RLK_UNKNOWN;
+	return rlk_fault_passes(fault) || fault == RLK_UNKNOWN;
 }
 
 #endif

@@ -205,7 +205,7 @@ static int make_row(const struct inside *inside, bool *ret_made,
 	rlk_pool_put(client->pool, conn);
 	/* Another client makes it, or fails to. */
 	*ret_made = !fault;
-	if (!fault || fault == RLK_BUSY || fault == RLK_CONFLICT)
+	if (!fault || rlk_fault_passes(fault))
 		return 0;
 	if (fault == RLK_PENDING)
 		return fail(lock, "acquire", ROWLOCK_ECONNECT,

@@ -124,8 +124,10 @@ static int look(const struct rowlock *lock, unsigned int weight,
 	    rlk_client_conn(client, RLK_BAY_CONTROL, until_ms, &conn, reterr);
 	if (code)
 		return code;
-	fault = rlk_candidates_look(conn, lock->name->text, weight,
-				    ret_heaviest, reterr);
+	do
+		fault = rlk_candidates_look(conn, lock->name->text, weight,
+					    ret_heaviest, reterr);
+	while (rlk_fault_passes(fault) && rlk_now(client->clock) < until_ms);
 	rlk_pool_put(client->pool, conn);
 	return rlk_client_code(client, fault, reterr);
 }

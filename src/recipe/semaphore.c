@@ -14,7 +14,7 @@
 #include "strategy/permits.h"
 #include "wait/line.h"
 
-/* Tries while other transactions block it for a moment. */
+/* Tries while others block it for a moment, or interrupt it. */
 #define TRIES 5
 
 struct semaphore {
@@ -133,7 +133,7 @@ static int exchange(struct rowlock_client *client, const char *name,
 		fault = permits
 			    ? rlk_permits_set(conn, name, permits, reterr)
 			    : rlk_permits_look(conn, name, ret_seen, reterr);
-		if (fault != RLK_CONFLICT && fault != RLK_BUSY)
+		if (!rlk_fault_passes(fault))
 			break;
 	}
 	rlk_pool_put(client->pool, conn);

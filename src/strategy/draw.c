@@ -5,6 +5,9 @@
  * migration makes the floor's row, which is never deleted. So it was done by
  * hand. Collected tokens are long past by their own time, so a floor of now is
  * above them.
+ *
+ * Failure modes: if a KILL QUERY meets the read of the floor, both servers may
+ * report the NULL that it ends with, as if there were no floor.
  */
 #include "strategy/draw.h"
 
@@ -19,12 +22,28 @@
 #define ERROR_OUT_OF_RANGE 1690
 #define ERROR_NULL 1048
 
+static const struct rlk_stmt_def read_floor = {
+	"token",
+	"SELECT id FROM lock_token_floor WHERE id = 1",
+	.once = true,
+};
+
+static bool has_floor(struct rlk_conn *conn)
+{
+	struct rowlock_errinfo error;
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, &read_floor, NULL, &reply, &error) ==
+		   RLK_DONE &&
+	       reply.has_row;
+}
+
 static void explain(const struct rlk_conn *conn, enum rlk_fault fault,
 		    struct rowlock_errinfo *reterr)
 {
 	const char *where = rlk_conn_server(conn)->name;
 
-	if (!reterr || fault == RLK_PENDING)
+	if (fault == RLK_PENDING)
 		return;
 	switch (reterr->mysql) {
 	case ERROR_CHECK_MARIADB:
@@ -58,10 +77,16 @@ enum rlk_fault rlk_draw_run(struct rlk_conn *conn,
 			    struct rlk_reply *ret_reply,
 			    struct rowlock_errinfo *reterr)
 {
+	struct rowlock_errinfo error = { 0 };
 	enum rlk_fault fault =
-	    rlk_stmt_run(conn, def, params, ret_reply, reterr);
+	    rlk_stmt_run(conn, def, params, ret_reply, &error);
 
-	if (fault)
-		explain(conn, fault, reterr);
+	if (fault == RLK_REFUSED && error.mysql == ERROR_NULL &&
+	    has_floor(conn))
+		fault = RLK_KILLED;
+	else if (fault)
+		explain(conn, fault, &error);
+	if (fault && reterr)
+		*reterr = error;
 	return fault;
 }

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/*
+ * KILL QUERY meets one statement of a call: nothing was done, the connection is
+ * good, and the call goes on. The proxy says what the server would.
+ */
+#include <rowlock/election.h>
+#include <rowlock/semaphore.h>
+#include <string.h>
+
+#include "odd.h"
+#include "sql.h"
+#include "timeouts.h"
+
+/* In none of these tests a beat is due. */
+enum { BEATLESS_TTL_MS = 3600000 };
+
+struct site {
+	struct proxy *proxy;
+	struct rowlock_client *client;
+};
+
+static struct site site_open(void)
+{
+	struct site site = { .proxy = proxy_to(test_dsn()) };
+
+	site.client = client_by(site.proxy, test_dsn(), BEATLESS_TTL_MS,
+				test_timeout_ms(5000));
+	return site;
+}
+
+static void site_close(struct site *site)
+{
+	test_client_end(site->client);
+	proxy_end(site->proxy);
+}
+
+/* The next statement of this form is answered by error @code. */
+static void meet(const struct site *site, const char *sql, unsigned int code)
+{
+	tell(site->proxy, "clear\nreset\nrequest sql=\"%s\" do error code=%u",
+	     sql, code);
+}
+
+static void assert_met(const struct site *site)
+{
+	assert_int_equal(proxy_counts(site->proxy).harms, 1);
+}
+
+static const unsigned int interruptions[] = { 1317, 1969, 3024 };
+
+static void a_new_connection_is_had_all_the_same(void **state)
+{
+	static const char *const statements[] = { "SET NAMES*", "SELECT 0,*" };
+	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
+							    ROWLOCK_ROW };
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(statements) * 2; i++) {
+		struct site site = site_open();
+		struct rowlock *lock = test_lock(site.client, strategies[i / 2],
+						 0, test_name("new"));
+		struct rowlock_errinfo err;
+
+		meet(&site, statements[i % 2], 1317);
+		assert_ok(try_it(lock, &err));
+		assert_met(&site);
+		assert_ok(rowlock_release(lock, &err));
+		test_lock_end(lock);
+		site_close(&site);
+	}
+}
+
+static void a_login_is_waited_for(void **state)
+{
+	struct site site = site_open();
+	struct rowlock *lock =
+	    test_lock(site.client, ROWLOCK_LEASE, 0, test_name("login"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	tell(site.proxy, "clear\nreset\nrequest command=login do error "
+			 "code=1317");
+	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
+	assert_met(&site);
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	site_close(&site);
+}
+
+static void a_lease_is_verified(void **state)
+{
+	struct site site = site_open();
+	struct rowlock *lock =
+	    test_lock(site.client, ROWLOCK_LEASE, 0, test_name("verify"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(try_it(lock, &err));
+	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
+		meet(&site, "SELECT s.id FROM business_lease*",
+		     interruptions[i]);
+		assert_ok(rowlock_verify(lock, &err));
+		assert_met(&site);
+	}
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	site_close(&site);
+}
+
+/* The transaction is open until a COMMIT is answered. */
+static void a_row_that_is_let_go_was_not_lost(void **state)
+{
+	struct site site = site_open();
+	struct rowlock *lock =
+	    test_lock(site.client, ROWLOCK_ROW, 0, test_name("commit"));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
+		assert_ok(try_it(lock, &err));
+		meet(&site, "COMMIT", interruptions[i]);
+		assert_ok(rowlock_release(lock, &err));
+		assert_met(&site);
+	}
+	test_lock_end(lock);
+	site_close(&site);
+}
+
+static void permits_are_counted_and_changed(void **state)
+{
+	const char *name = test_name("permits");
+	struct site site = site_open();
+	unsigned int permits, used;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
+		meet(&site, "*INTO lock_permits*", interruptions[i]);
+		assert_ok(rowlock_semaphore_resize(site.client, name,
+						   (unsigned int) i + 2, &err));
+		assert_met(&site);
+		meet(&site, "*FROM lock_permits*", interruptions[i]);
+		assert_ok(rowlock_semaphore_count(site.client, name, &permits,
+						  &used, &err));
+		assert_met(&site);
+		assert_int_equal(permits, i + 2);
+	}
+	site_close(&site);
+}
+
+static void a_challenger_is_looked_for(void **state)
+{
+	const struct rowlock_election_options options = {
+		.size = sizeof(options),
+		.weight = 1,
+	};
+	struct site site = site_open();
+	struct rowlock *lock = NULL;
+	unsigned int weight = 7;
+	uint64_t stood_ms = 7;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_election_new(site.client, test_name("elect"),
+				       &options, &lock, &err));
+	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
+	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
+		meet(&site, "SELECT l.info,*", interruptions[i]);
+		assert_ok(rowlock_election_challenger(lock, &weight, &stood_ms,
+						      &err));
+		assert_met(&site);
+		assert_int_equal(weight, 0);
+	}
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+	site_close(&site);
+}
+
+/* A read of the floor that is interrupted ends as NULL, which is no value for a
+ * token (seen on both servers). */
+static void a_token_is_drawn(void **state)
+{
+	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
+							    ROWLOCK_ROW };
+
+	(void) state;
+	for (size_t i = 0; i < TEST_SIZE(strategies); i++) {
+		struct site site = site_open();
+		struct rowlock *lock = test_lock(site.client, strategies[i], 0,
+						 test_name("token"));
+		struct rowlock_errinfo err;
+		uint64_t token;
+
+		assert_ok(try_it(lock, &err));
+		meet(&site, "INSERT INTO lock_token*", 1048);
+		assert_ok(rowlock_token(lock, &token, &err));
+		assert_met(&site);
+		assert_ok(rowlock_release(lock, &err));
+		test_lock_end(lock);
+		site_close(&site);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a new connection is had all the same",
+		     a_new_connection_is_had_all_the_same),
+		TEST("a login is waited for", a_login_is_waited_for),
+		TEST("a lease is verified", a_lease_is_verified),
+		TEST("a row that is let go was not lost",
+		     a_row_that_is_let_go_was_not_lost),
+		TEST("permits are counted and changed",
+		     permits_are_counted_and_changed),
+		TEST("a challenger is looked for", a_challenger_is_looked_for),
+		TEST("a token is drawn", a_token_is_drawn),
+	};
+
+	return test_main(tests);
+}
