@@ -128,7 +128,7 @@ static int look(struct drain *drain)
 	if (drain->looked)
 		return 0;
 	drain->others = 1;
-	if (fault == RLK_BUSY || fault == RLK_CONFLICT || fault == RLK_KILLED)
+	if (rlk_fault_passes(fault))
 		drain->error.code = 0;
 	return failed(drain, drain->error.code);
 }
@@ -328,7 +328,7 @@ static int drain(struct rowlock *writer, const struct rowlock *reader,
 		code = wait_for_readers(&drain);
 		rlk_waiter_end(&drain.waiter);
 		if (code)
-			explain(&drain, code, reterr);
+			code = explain(&drain, code, reterr);
 	} else {
 		code = rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"acquire " RLK_LOCK_FORMAT ": out of memory",

@@ -4,6 +4,7 @@
  * good, and the call goes on. The proxy says what the server would.
  */
 #include <rowlock/election.h>
+#include <rowlock/rwlock.h>
 #include <rowlock/semaphore.h>
 #include <string.h>
 
@@ -201,6 +202,39 @@ static void a_token_is_drawn(void **state)
 	}
 }
 
+/* Another client reads, and no look at the readers is answered: whether there
+ * are any is not known. */
+static void readers_that_nobody_tells_of_are_no_time_out(void **state)
+{
+	const char *name = test_name("readers");
+	struct rowlock_client *other = test_client(BEATLESS_TTL_MS);
+	struct site site = site_open();
+	struct rowlock *reader, *none, *unread, *writer;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_rwlock_new(other, name, NULL, &reader, &none, &err));
+	assert_ok(rowlock_rwlock_new(site.client, name, NULL, &unread, &writer,
+				     &err));
+	assert_ok(try_it(reader, &err));
+	tell(site.proxy,
+	     "request sql=\"*l.slot >= 2147483648*\" always do drop "
+	     "then=rst");
+	assert_code(rowlock_acquire(writer, test_timeout_ms(500), &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_int_equal(err.code, ROWLOCK_ECONNECT);
+	tell(site.proxy, "clear");
+	assert_ok(rowlock_release(reader, &err));
+	assert_ok(rowlock_acquire(writer, (uint64_t) test_patience_ms(), &err));
+	assert_ok(rowlock_release(writer, &err));
+	test_lock_end(reader);
+	test_lock_end(none);
+	test_lock_end(unread);
+	test_lock_end(writer);
+	test_client_end(other);
+	site_close(&site);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +248,8 @@ int main(void)
 		     permits_are_counted_and_changed),
 		TEST("a challenger is looked for", a_challenger_is_looked_for),
 		TEST("a token is drawn", a_token_is_drawn),
+		TEST("readers that nobody tells of are no time-out",
+		     readers_that_nobody_tells_of_are_no_time_out),
 	};
 
 	return test_main(tests);
