@@ -102,6 +102,12 @@ int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 			rlk_now(client->clock) - began);
 }
 
+int rlk_client_unsent_code(const struct rowlock_client *client)
+{
+	return rlk_pool_opens(client->pool, RLK_BAY_COMMIT) ? ROWLOCK_ECONNECT
+							    : ROWLOCK_EDB;
+}
+
 int rlk_client_chore_conn(struct rowlock_client *client, size_t bay,
 			  struct rlk_conn **ret_conn)
 {

@@ -433,8 +433,8 @@ static enum rlk_fault end_transaction(struct rlk_conn *conn,
 static bool was_cut_short(MYSQL_RES *result)
 {
 	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
-	bool cut = row && mysql_num_fields(result) == 1 + SETTINGS + FACTS &&
-		   !row[SETTINGS + FACTS];
+	bool cut = !row || (mysql_num_fields(result) == 1 + SETTINGS + FACTS &&
+			    !row[SETTINGS + FACTS]);
 
 	if (result)
 		mysql_data_seek(result, 0);

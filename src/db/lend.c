@@ -237,6 +237,14 @@ int rlk_pool_get_spare(struct rlk_pool *pool, size_t bay, int64_t until_ms,
 	return get_alive(pool, &wish, ret_conn, reterr);
 }
 
+bool rlk_pool_opens(struct rlk_pool *pool, size_t bay)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&pool->mutex);
+
+	return pool->bays[bay].opening && !pool->bays[bay].lent;
+}
+
 void rlk_pool_interrupt(struct rlk_pool *pool, struct rlk_pool_waiter *waiter)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =

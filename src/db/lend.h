@@ -43,6 +43,10 @@ int rlk_pool_get_spare(struct rlk_pool *pool, size_t bay, int64_t until_ms,
 		       struct rlk_conn **ret_conn,
 		       struct rowlock_errinfo *reterr);
 
+/** Is there no connection in @bay, while one is being opened? One that the
+ *  server refuses or does not answer is, until nobody waits for it. */
+bool rlk_pool_opens(struct rlk_pool *pool, size_t bay);
+
 /** Give back. One that is not usable any more, or retired, is closed. NULL is
  *  ignored. */
 void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn);

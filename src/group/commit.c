@@ -217,7 +217,12 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 static enum rlk_fault not_sent(struct rowlock_client *client,
 			       struct rowlock_errinfo *reterr)
 {
-	if (reterr->code == ROWLOCK_ETIMEDOUT)
+	if (reterr->code == ROWLOCK_ETIMEDOUT &&
+	    rlk_client_unsent_code(client) == ROWLOCK_ECONNECT)
+		rlk_fail(reterr, ROWLOCK_ECONNECT,
+			 "no lease connection to %s could be opened in time",
+			 client->server);
+	else if (reterr->code == ROWLOCK_ETIMEDOUT)
 		rlk_fail(reterr, ROWLOCK_EDB,
 			 "all lease connections of this client to %s were in "
 			 "use; allow more or longer calls",

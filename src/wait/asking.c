@@ -337,7 +337,8 @@ static enum rlk_step not_sent(struct rlk_asking *asking)
 	int code = asking->error.code;
 
 	if (code == ROWLOCK_ETIMEDOUT && asking->waiter->try)
-		return rlk_end_with(asking, ROWLOCK_EDB);
+		return rlk_end_with(asking,
+				    rlk_client_unsent_code(asking->client));
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
 		return RLK_STEP_LATER; /* the loop sees why */
 	return rlk_failed(asking, code);

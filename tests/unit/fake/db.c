@@ -31,6 +31,7 @@ struct rlk_pool {
 struct rlk_server fake_server;
 _Atomic int64_t fake_skew_us;
 _Atomic bool fake_all_interrupted;
+_Atomic bool fake_opens;
 
 static struct rlk_pool pool;
 static uint64_t last_id;
@@ -40,6 +41,7 @@ void world_db_reset(void)
 	memset(world.conns, 0, sizeof(world.conns));
 	fake_skew_us = 0;
 	fake_all_interrupted = false;
+	fake_opens = false;
 	fake_server = (struct rlk_server){
 		.flavour = RLK_MARIADB,
 		.version = 101119,
@@ -439,6 +441,13 @@ int rlk_pool_get_spare(struct rlk_pool *from, size_t bay, int64_t until_ms,
 		return ROWLOCK_EBUSY;
 	return rlk_pool_get(from, bay, until_ms, true, waiter, ret_conn,
 			    reterr);
+}
+
+bool rlk_pool_opens(struct rlk_pool *from, size_t bay)
+{
+	(void) from;
+	(void) bay;
+	return fake_opens;
 }
 
 void rlk_pool_interrupt(struct rlk_pool *from, struct rlk_pool_waiter *waiter)

@@ -232,6 +232,39 @@ static void cancel_reaches_a_try_that_was_taken_and_not_sent(void **state)
 	crowd_end();
 }
 
+/* The server lets nobody in, or all its connections are in use. */
+static void try_that_was_taken_and_not_sent_says_why(void **state)
+{
+	for (int opens = 0; opens < 2; opens++) {
+		struct rowlock_errinfo err;
+		unsigned int gets;
+
+		fake_setup(state);
+		crowd_begin();
+		leader_asks();
+		for (unsigned int i = 0; i < MANY; i++) {
+			fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i],
+				  i == MANY - 1 ? 0 : 60000);
+			await_queued(i + 1);
+		}
+		fake_opens = opens;
+		gets = fake_count(FAKE_GET);
+		fake_next(FAKE_GET, (struct fake_answer){ .wait = true });
+		leader_goes();
+		fake_await(FAKE_GET, gets + 1);
+		assert_code(fake_pass_hear(person[MANY - 1], &err),
+			    opens ? ROWLOCK_ECONNECT : ROWLOCK_EDB, &err);
+		assert_int_equal(err.code,
+				 opens ? ROWLOCK_ECONNECT : ROWLOCK_EDB);
+		fake_let(FAKE_GET);
+		for (int i = 0; i < MANY - 1; i++)
+			assert_code(fake_hear(person[i], &err), 0, &err);
+		fake_pass_until(is_free, lock[MANY - 1]);
+		crowd_end();
+		fake_teardown(state);
+	}
+}
+
 /* ----------------------------------------------------- the leader's trouble */
 
 static void canceled_leader_is_nothing_to_the_others(void **state)
@@ -432,6 +465,8 @@ int main(void)
 		     cancel_reaches_who_was_taken),
 		FAKE("a cancel reaches a try that was taken and not sent",
 		     cancel_reaches_a_try_that_was_taken_and_not_sent),
+		{ "a try that was taken and not sent says why",
+		  try_that_was_taken_and_not_sent_says_why, NULL, NULL, NULL },
 		FAKE("a canceled leader is nothing to the others",
 		     canceled_leader_is_nothing_to_the_others),
 		FAKE("a leader without a connection is nothing to the others",
