@@ -37,9 +37,9 @@ int64_t rlk_client_chore_until(struct rowlock_client *client);
 int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
 		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr);
 
-/** The code of a request for which no lease connection came free in all the time
- *  of its call: ROWLOCK_ECONNECT if the server lets nobody in, ROWLOCK_EDB if
- *  other requests had them all. */
+/** The code of a request for which no lease connection came free in all the
+ * time of its call: ROWLOCK_ECONNECT if the server lets nobody in, ROWLOCK_EDB
+ * if other requests had them all. */
 int rlk_client_unsent_code(const struct rowlock_client *client);
 
 /** Get one for a chore, which does not wait out a server that is away. */

@@ -222,29 +222,12 @@ static void write_read(struct rlk_conn *conn, const struct setting *settings,
 		get_lock);
 }
 
-/* One interruption passes; something that ends each statement does not. */
-#define TRIES 5
-
-/* An interrupted statement has done nothing that a second one would not do. */
-static enum rlk_fault query(struct rlk_conn *conn, const char *sql,
-			    MYSQL_RES **ret_result,
-			    struct rowlock_errinfo *reterr)
-{
-	enum rlk_fault fault;
-	int tries = 0;
-
-	do
-		fault =
-		    rlk_stmt_query(conn, sql, "session", ret_result, reterr);
-	while (rlk_fault_passes(fault) && ++tries < TRIES);
-	return fault;
-}
-
 static enum rlk_fault query_nothing(struct rlk_conn *conn, const char *sql,
 				    struct rowlock_errinfo *reterr)
 {
 	MYSQL_RES *result = NULL;
-	enum rlk_fault fault = query(conn, sql, &result, reterr);
+	enum rlk_fault fault =
+	    rlk_stmt_insist(conn, sql, "session", &result, reterr);
 
 	if (fault == RLK_DONE)
 		mysql_free_result(result);
@@ -269,7 +252,7 @@ static enum rlk_fault say(struct rlk_conn *conn, write_fn write,
 	}
 	write(conn, settings, all, sql);
 	fclose(sql);
-	return query(conn, text, ret_result, reterr);
+	return rlk_stmt_insist(conn, text, "session", ret_result, reterr);
 }
 
 static int check_state(struct rlk_conn *conn, const struct setting *settings,
@@ -398,7 +381,7 @@ static int who_refuses(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	MYSQL_ROW row;
 	int code = 0;
 
-	if (query(conn, ask, &result, &why) != RLK_DONE)
+	if (rlk_stmt_insist(conn, ask, "session", &result, &why) != RLK_DONE)
 		return 0;
 	row = result ? mysql_fetch_row(result) : NULL;
 	if (row && mysql_num_fields(result) == 2)
@@ -453,7 +436,8 @@ static enum rlk_fault read_whole(struct rlk_conn *conn,
 	for (;;) {
 		fault =
 		    say(conn, write_read, settings, mark, ret_result, reterr);
-		if (fault || ++tries == TRIES || !was_cut_short(*ret_result))
+		if (fault || ++tries == RLK_STMT_TRIES ||
+		    !was_cut_short(*ret_result))
 			return fault;
 		mysql_free_result(TAKE_PTR(*ret_result));
 	}
@@ -494,7 +478,7 @@ static int fail_state(struct rlk_conn *conn, enum rlk_fault fault,
 		return rlk_fail_db(reterr, ROWLOCK_ECONNECT, error->mysql,
 				   "connect to %s: interrupted %d times in a "
 				   "row: %s",
-				   conn->where, TRIES, error->message);
+				   conn->where, RLK_STMT_TRIES, error->message);
 	if (reterr)
 		*reterr = *error;
 	return error->code;
@@ -540,7 +524,7 @@ static int set_galera(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 		return 0;
 	fault = say_galera(conn, &why);
 	if (fault == RLK_DONE)
-		fault = query(conn, read, &result, &why);
+		fault = rlk_stmt_insist(conn, read, "session", &result, &why);
 	if (fault != RLK_DONE)
 		return fail_state(conn, fault, &why, reterr);
 	row = result ? mysql_fetch_row(result) : NULL;
@@ -566,7 +550,8 @@ static int look_at_clock_again(struct rlk_conn *conn,
 	MYSQL_ROW row;
 	bool moves;
 
-	fault = query(conn, "SELECT " DRIFT, &result, &why);
+	fault =
+	    rlk_stmt_insist(conn, "SELECT " DRIFT, "session", &result, &why);
 	if (fault != RLK_DONE)
 		return fail_state(conn, fault, &why, reterr);
 	row = result ? mysql_fetch_row(result) : NULL;

@@ -350,9 +350,6 @@ static int check_once(struct rlk_conn *conn, struct rlk_key *ret_key,
 	return check_found(conn, &found, reterr);
 }
 
-/* One interruption passes; something that ends each statement does not. */
-#define TRIES 5
-
 int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 		     struct rowlock_errinfo *reterr)
 {
@@ -364,9 +361,10 @@ int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 		reterr = &own;
 	while ((code = check_once(conn, ret_key, reterr)) &&
 	       rlk_fault_passes(rlk_fault_class(reterr->mysql))) {
-		if (++tries < TRIES)
+		if (++tries < RLK_STMT_TRIES)
 			continue;
-		rlk_prefix(reterr, "interrupted %d times in a row: ", TRIES);
+		rlk_prefix(reterr,
+			   "interrupted %d times in a row: ", RLK_STMT_TRIES);
 		reterr->code = ROWLOCK_ECONNECT;
 		return reterr->code;
 	}

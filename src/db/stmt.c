@@ -321,6 +321,19 @@ enum rlk_fault rlk_stmt_query(struct rlk_conn *conn, const char *sql,
 	return fault;
 }
 
+enum rlk_fault rlk_stmt_insist(struct rlk_conn *conn, const char *sql,
+			       const char *label, MYSQL_RES **ret_result,
+			       struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault;
+	int tries = 0;
+
+	do
+		fault = rlk_stmt_query(conn, sql, label, ret_result, reterr);
+	while (rlk_fault_passes(fault) && ++tries < RLK_STMT_TRIES);
+	return fault;
+}
+
 enum rlk_fault rlk_stmt_text(struct rlk_conn *conn, const char *sql,
 			     struct rowlock_errinfo *reterr)
 {

@@ -52,4 +52,14 @@ enum rlk_fault rlk_stmt_query(struct rlk_conn *conn, const char *sql,
 			      const char *label, MYSQL_RES **ret_result,
 			      struct rowlock_errinfo *reterr);
 
+/** How often a statement is sent that is interrupted each time. One
+ * interruption passes; something that ends each statement does not. */
+#define RLK_STMT_TRIES 5
+
+/** rlk_stmt_query() of a statement that does no harm twice: it is sent again if
+ *  others are in its way for a moment, or interrupt it. */
+enum rlk_fault rlk_stmt_insist(struct rlk_conn *conn, const char *sql,
+			       const char *label, MYSQL_RES **ret_result,
+			       struct rowlock_errinfo *reterr);
+
 #endif

@@ -20,7 +20,7 @@
 /* KILL QUERY, the two limits of time, a lock of the table, a deadlock. */
 static const unsigned int passing[] = { 1317, 1969, 3024, 1205, 1213 };
 
-/* What a server says last. */
+/* The last words of servers. */
 static const unsigned int last_words[] = { 1053, 1077, 1152, 1927, 3169, 4031 };
 
 static struct proxy *proxy_to_server(void)

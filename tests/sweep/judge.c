@@ -295,7 +295,7 @@ void judge(struct stage *stage, const struct scenario *scenario,
 	enum effect effect = kind->effect;
 	bool honest = kind->effect != EFFECT_LIED;
 
-	/* What sets a connection up is said again, but not its login. */
+	/* The set-up of a connection is said again, its login is not. */
 	if (effect == EFFECT_BUSY && target->sets_up &&
 	    strcmp(target->command, "query") != 0)
 		effect = EFFECT_ENDED;
