@@ -44,8 +44,7 @@ static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
 						      reterr);
 	while (rlk_fault_passes(fault) && rlk_now(client->clock) < until);
 	if (fault == RLK_PENDING)
-		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
-			 client->server);
+		rlk_fail_no_answer(client, 0, reterr);
 	rlk_pool_put(client->pool, conn);
 	if (fault || found)
 		return fault;
@@ -161,8 +160,7 @@ static enum rlk_fault ask_aside(struct rlk_hold *hold, unsigned int which,
 	fault = floor ? strategy->raise(conn, &request, floor, reterr)
 		      : strategy->draw(conn, &request, ret_token, reterr);
 	if (fault == RLK_PENDING)
-		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
-			 client->server);
+		rlk_fail_no_answer(client, 0, reterr);
 	rlk_pool_put(client->pool, conn);
 	return fault;
 }

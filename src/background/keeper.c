@@ -198,10 +198,10 @@ static bool beat_on(struct keeper *keeper, int place, uint64_t id,
 	t0 = rlk_now(client->clock);
 	rlk_conn_set_until(conn, patience_until(client));
 	fault = rlk_session_beat(conn, &row, &beat, reterr);
-	if (fault == RLK_PENDING)
-		rlk_fail(reterr, ROWLOCK_ECONNECT,
-			 "beat: no answer from %s within %" PRIu64 " ms",
-			 client->server, patience_ms(client));
+	if (fault == RLK_PENDING) {
+		rlk_fail_no_answer(client, patience_ms(client), reterr);
+		rlk_prefix(reterr, "beat: ");
+	}
 	if (fault) {
 		rlk_pool_note(client->pool, conn);
 		return false;

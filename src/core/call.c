@@ -13,6 +13,7 @@
 #include "db/lend.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 uint64_t rlk_margin(uint64_t duration_ms)
@@ -117,13 +118,23 @@ int rlk_client_chore_conn(struct rowlock_client *client, size_t bay,
 			    false, NULL, ret_conn, &error);
 }
 
+int rlk_fail_no_answer(const struct rowlock_client *client, uint64_t within_ms,
+		       struct rowlock_errinfo *reterr)
+{
+	char within[48] = "";
+
+	if (within_ms)
+		snprintf(within, sizeof(within), " within %" PRIu64 " ms",
+			 within_ms);
+	return rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s%s",
+			client->server, within);
+}
+
 int rlk_client_code(const struct rowlock_client *client, enum rlk_fault fault,
 		    struct rowlock_errinfo *reterr)
 {
 	if (fault == RLK_PENDING)
-		rlk_fail(reterr, ROWLOCK_ECONNECT,
-			 "no answer from %s within %" PRIu64 " ms",
-			 client->server, client->call_timeout_ms);
+		rlk_fail_no_answer(client, client->call_timeout_ms, reterr);
 	return fault ? reterr->code : 0;
 }
 

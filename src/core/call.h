@@ -46,6 +46,11 @@ int rlk_client_unsent_code(const struct rowlock_client *client);
 int rlk_client_chore_conn(struct rowlock_client *client, size_t bay,
 			  struct rlk_conn **ret_conn);
 
+/** Write that the server did not answer, in @within_ms (0: not told), and
+ * return ROWLOCK_ECONNECT. */
+int rlk_fail_no_answer(const struct rowlock_client *client, uint64_t within_ms,
+		       struct rowlock_errinfo *reterr);
+
 /** The error code of @fault, 0 for none. Writes the error if no answer came. */
 int rlk_client_code(const struct rowlock_client *client, enum rlk_fault fault,
 		    struct rowlock_errinfo *reterr);

@@ -276,8 +276,7 @@ static enum rlk_fault run(struct rlk_hold *hold,
 		return run_without_memory(hold, errand, part, ret_unsure,
 					  reterr);
 	if (rlk_commit_run(&ticket, errand) == RLK_OUT_LEFT) {
-		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
-			 hold->name->client->server);
+		rlk_fail_no_answer(hold->name->client, 0, reterr);
 		return RLK_UNKNOWN;
 	}
 	return outcome_of(ticket, part, ret_unsure, reterr);

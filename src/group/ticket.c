@@ -4,7 +4,7 @@
  */
 #include "group/ticket.h"
 
-#include "base/error.h"
+#include "core/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +102,6 @@ void rlk_ticket_fail_unclear(struct rlk_ticket *ticket,
 	ticket->mark = *mark;
 	/* A timeout has set no error so far. */
 	if (!error->code)
-		rlk_fail(&ticket->error, ROWLOCK_ECONNECT, "no answer from %s",
-			 ticket->hold->name->client->server);
+		rlk_fail_no_answer(ticket->hold->name->client, 0,
+				   &ticket->error);
 }

@@ -65,9 +65,10 @@ static enum rlk_fault insert_row(struct rowlock_client *client, uint64_t id,
 		return RLK_FAILED;
 	t0 = rlk_now(client->clock);
 	fault = rlk_session_open(conn, &row, reterr);
-	if (fault == RLK_PENDING)
-		rlk_fail(reterr, ROWLOCK_ECONNECT,
-			 "open session: no answer from %s", client->server);
+	if (fault == RLK_PENDING) {
+		rlk_fail_no_answer(client, 0, reterr);
+		rlk_prefix(reterr, "open session: ");
+	}
 	if (!fault) {
 		ret_opened->t0 = t0;
 		memcpy(ret_opened->server, rlk_conn_server(conn)->identity,

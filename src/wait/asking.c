@@ -188,8 +188,7 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 	fault = asking->name->strategy->make(conn, request, &asking->error);
 	rlk_pool_put(asking->client->pool, conn);
 	if (fault == RLK_PENDING)
-		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
-			 asking->client->server);
+		rlk_fail_no_answer(asking->client, 0, &asking->error);
 	switch (fault) {
 	case RLK_DONE:
 		asking->makes++;

@@ -536,8 +536,7 @@ enum rlk_fault rlk_doorbell_release(struct rlk_hold *hold,
 	while ((fault == RLK_BUSY || fault == RLK_CONFLICT) &&
 	       rlk_now(client->clock) < until_ms);
 	if (fault == RLK_PENDING) {
-		rlk_fail(reterr, ROWLOCK_ECONNECT, "no answer from %s",
-			 client->server);
+		rlk_fail_no_answer(client, 0, reterr);
 		fault = RLK_UNKNOWN;
 	}
 	give_back(hold, conn, fault);

@@ -24,8 +24,7 @@
 static void no_answer(struct rlk_asking *asking)
 {
 	if (!asking->error.code)
-		rlk_fail(&asking->error, ROWLOCK_ECONNECT, "no answer from %s",
-			 asking->client->server);
+		rlk_fail_no_answer(asking->client, 0, &asking->error);
 }
 
 /* A grant counts only if the session that it names is still ours. */

@@ -37,10 +37,10 @@
 
 void rlk_fail_abandoned(struct rlk_asking *asking)
 {
-	rlk_fail(&asking->error, ROWLOCK_ECONNECT,
-		 "no answer from %s; it is not held, and is busy for others "
-		 "until this client has taken the request back",
-		 asking->client->server);
+	rlk_fail_no_answer(asking->client, 0, &asking->error);
+	rlk_prefix(&asking->error, "it is not held, and is busy for others "
+				   "until this client has taken the request "
+				   "back: ");
 }
 
 static enum rlk_settled abandon(struct rlk_asking *asking,
