@@ -341,6 +341,10 @@ static inline void rowlock_client_freep(struct rowlock_client **client)
  *
  * @wait_ms  0: try. ROWLOCK_FOREVER: no limit.
  *
+ * While ALTER TABLE or the like has the table of rows, or waits for the end of
+ * a hold, a try under the row strategy is ROWLOCK_EDB after a second: whether
+ * the name is held is not known.
+ *
  * Returns 0: held. ROWLOCK_EBUSY (only if @wait_ms is 0); ROWLOCK_ETIMEDOUT;
  * ROWLOCK_ECANCELED; ROWLOCK_EDEADLOCK: the owner has it and the lock is not
  * re-entrant, or the calling thread holds it through another handle and would

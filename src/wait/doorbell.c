@@ -391,12 +391,16 @@ static int look_now(struct rlk_asking *asking,
 {
 	struct rowlock_client *client = asking->client;
 	struct rlk_waiter *waiter = asking->waiter;
+	int64_t until = rlk_client_call_until(client);
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
-	int code = rlk_pool_get(client->pool, RLK_BAY_CONTROL,
-				rlk_waiter_io_until(waiter), false,
-				&waiter->pool_waiter, &conn, &asking->error);
+	int code;
 
+	/* To leave the line takes time of its own. */
+	if (waiter->until_ms < until)
+		until = waiter->until_ms;
+	code = rlk_pool_get(client->pool, RLK_BAY_CONTROL, until, false,
+			    &waiter->pool_waiter, &conn, &asking->error);
 	if (code)
 		return code;
 	fault = asking->name->strategy->look(conn, request, ret_holder,
