@@ -34,7 +34,8 @@ bool rlk_commit_bell_wanted(const struct rlk_ticket *ticket,
 	uint64_t id = rlk_conn_id(conn);
 
 	if (ticket->part.act != RLK_ACT_ACQUIRE ||
-	    !ticket->hold->name->strategy->bells)
+	    !ticket->hold->name->strategy->bells ||
+	    ticket->hold->name->strategy->several)
 		return false;
 	if (bells->conn != id) {
 		bells->conn = id;

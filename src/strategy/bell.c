@@ -15,6 +15,7 @@
 #include "strategy/bell.h"
 
 #include "base/error.h"
+#include "base/set_text.h"
 #include "db/server.h"
 #include "strategy/attempt.h"
 
@@ -61,10 +62,12 @@ struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 			    const struct rlk_request *request)
 {
 	struct rlk_bell bell;
+	struct rlk_set_name name =
+	    rlk_set_name_at(request->name, request->which);
 	char words[WORDS_SIZE];
 
 	snprintf(words, sizeof(words), "%c%s/%s", kind_of(request),
-		 rlk_conn_schema(conn), request->name);
+		 rlk_conn_schema(conn), name.text);
 	snprintf(bell.text, sizeof(bell.text), "rlb:%016" PRIx64,
 		 rlk_keyed_hash(&request->key, words, strlen(words)));
 	return bell;

@@ -76,14 +76,32 @@ static enum rlk_fault set_raise(struct rlk_conn *conn,
 	return rlk_lease_raise(conn, &one, token, reterr);
 }
 
+/* The holder of one of its names. */
+static enum rlk_fault set_look(struct rlk_conn *conn,
+			       const struct rlk_request *request,
+			       struct rlk_holder *ret_holder,
+			       struct rowlock_errinfo *reterr)
+{
+	struct rlk_set_name name;
+	struct rlk_request one = one_of(request, &name);
+	enum rlk_fault fault = rlk_lease_look(conn, &one, ret_holder, reterr);
+
+	if (!fault)
+		ret_holder->which = request->which;
+	return fault;
+}
+
 const struct rlk_strategy rlk_strategy_set = {
 	.name = "lease",
 	.needs_session = true,
+	.bells = true,
 	.several = true,
+	.of_names = true,
 	.acquire = set_acquire,
 	.release = rlk_attempt_release,
 	.batch = rlk_lease_batch,
 	.confirm = rlk_attempt_confirm,
 	.draw = set_draw,
 	.raise = set_raise,
+	.look = set_look,
 };

@@ -37,7 +37,8 @@ struct rlk_request {
 	struct rlk_key key;   /* its bell is named by it */
 	uint64_t bell_conn;   /* release: the connection that has its bell, by
 				 rlk_conn_id(); 0: none */
-	unsigned int which;   /* draw, of a set: for which of its names */
+	unsigned int which;   /* draw, look, bell, of a set: for which of its
+				 names */
 	uint64_t under; /* acquire, of a reader: the attempt of the writer that
 			   lets it in; 0: none */
 	unsigned int count;   /* of a semaphore: how many permits, */
@@ -154,6 +155,9 @@ struct rlk_strategy {
 	bool counted;
 	/** Several holders may keep one request out: sets, permits. */
 	bool several;
+	/** A hold is of several names: a waiter stands in the line of one that
+	 *  another has, and lets the bell go with its grant. */
+	bool of_names;
 	/** Holders that share it may still be there when it is granted: a
 	 *  writer waits for them. */
 	bool drained;

@@ -140,8 +140,8 @@ static enum rlk_step held(struct rlk_asking *asking,
 		return rlk_end_with(asking, ROWLOCK_EBUSY);
 	if (asking->name->strategy->pins_connection)
 		return rlk_row_held(asking);
+	rlk_doorbell_choose(asking, holder);
 	rlk_doorbell_note_wanted(asking);
-	rlk_doorbell_choose(asking);
 	if (holder->known)
 		rlk_holder_plan_look(asking, holder);
 	else if (asking->name->strategy->counted)
@@ -149,6 +149,9 @@ static enum rlk_step held(struct rlk_asking *asking,
 	asking->ask = rlk_now(client->clock) >= asking->look.at_ms
 			  ? RLK_ASK_FIRST
 			  : RLK_ASK_AGAIN;
+	/* Only the first question tells which name of a set is held. */
+	if (asking->line == RLK_LINE_FRONT && asking->name->strategy->of_names)
+		asking->ask = RLK_ASK_FIRST;
 	/* The first in line knows that the holder will not ring. */
 	return asking->line == RLK_LINE_JOINS ? RLK_STEP_AGAIN : RLK_STEP_LATER;
 }
@@ -291,6 +294,7 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 	request.permits = asking->waiter->permits;
 	request.passes_line = asking->line == RLK_LINE_POLLS;
 	request.guess = asking->guess;
+	request.which = asking->which;
 	asking->guess = 0;
 	request.observes = asking->name->strategy->several &&
 			   !rlk_trusts_clock(asking->client);

@@ -59,6 +59,7 @@ struct rlk_asking {
 	enum rlk_line line;
 	struct rlk_asking_look look;
 	int64_t said_ms;    /* when conn was last used */
+	unsigned int which; /* of a set: the name in whose line it stands */
 	bool skips_line;    /* it may be ours, or free: ask at once */
 	unsigned int makes; /* times that its row was made */
 	unsigned int guess; /* permits: where one may be free; 0: none */

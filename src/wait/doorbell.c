@@ -117,7 +117,8 @@ void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name)
 void rlk_doorbell_note_wanted(struct rlk_asking *asking)
 {
 	asking->wanted = true;
-	rlk_doorbell_note_busy(asking->client, asking->name->text);
+	if (!asking->name->strategy->of_names)
+		rlk_doorbell_note_busy(asking->client, asking->name->text);
 }
 
 bool rlk_doorbell_must_go(const struct rlk_asking *asking)
@@ -147,26 +148,10 @@ static enum rlk_step poll_instead(struct rlk_asking *asking, const char *reason)
 	return RLK_STEP_AGAIN;
 }
 
-void rlk_doorbell_choose(struct rlk_asking *asking)
-{
-	const struct rowlock_client *client = asking->client;
-
-	if (asking->line != RLK_LINE_APART || !asking->name->strategy->bells ||
-	    asking->waiter->try)
-		return;
-	if (rlk_doorbell_usable(asking))
-		rlk_line_move(asking, RLK_LINE_JOINS);
-	else
-		poll_instead(asking, client->many_writers
-					 ? "bells do not reach all clients here"
-					 : "bells are refused, or there are no "
-					   "wait_connections");
-}
-
 void rlk_doorbell_begin(struct rlk_asking *asking)
 {
 	asking->ask = RLK_ASK_FIRST;
-	if (rlk_doorbell_usable(asking) &&
+	if (rlk_doorbell_usable(asking) && !asking->name->strategy->of_names &&
 	    rlk_doorbell_busy(asking->client, asking->name->text))
 		rlk_line_move(asking, RLK_LINE_JOINS);
 }
@@ -260,12 +245,21 @@ static int64_t look_at(const struct rlk_asking *asking, int64_t now)
 						       : asking->look.at_ms;
 }
 
+/* The request whose bell it waits for. */
+static struct rlk_request bell_request(const struct rlk_asking *asking)
+{
+	struct rlk_request request = rlk_hold_request(asking->hold);
+
+	request.which = asking->which;
+	return request;
+}
+
 /* Wait for the bell until the caller's time is up, or the next look is due. */
 static enum rlk_fault stand(struct rlk_asking *asking, bool *ret_got)
 {
 	int64_t now = rlk_now(asking->client->clock);
 	int64_t until = rlk_after(asking->waiter->until_ms, GRACE_MS);
-	struct rlk_request request = rlk_hold_request(asking->hold);
+	struct rlk_request request = bell_request(asking);
 	enum rlk_fault fault;
 
 	if (!asking->look.at_ms)
@@ -293,7 +287,7 @@ static enum rlk_fault stand(struct rlk_asking *asking, bool *ret_got)
  * does not answer in time is closed, which lets the bell go. */
 static void let_go(struct rlk_asking *asking)
 {
-	struct rlk_request request = rlk_hold_request(asking->hold);
+	struct rlk_request request = bell_request(asking);
 	int64_t until = rlk_after(rlk_now(asking->client->clock), GRACE_MS);
 	struct rowlock_errinfo error;
 
@@ -328,6 +322,36 @@ static void withdraw(struct rlk_asking *asking)
 	default:
 		rlk_discard_conn(asking);
 	}
+}
+
+/* A set that is refused because of another name than before stands in the line
+ * of that one: nobody has to wait for the first name behind it. */
+static void follow(struct rlk_asking *asking, const struct rlk_holder *holder)
+{
+	if (!holder->known || holder->which == asking->which)
+		return;
+	if (asking->line == RLK_LINE_FRONT)
+		let_go(asking);
+	asking->which = holder->which;
+}
+
+void rlk_doorbell_choose(struct rlk_asking *asking,
+			 const struct rlk_holder *holder)
+{
+	const struct rowlock_client *client = asking->client;
+
+	if (asking->name->strategy->of_names)
+		follow(asking, holder);
+	if (asking->line != RLK_LINE_APART || !asking->name->strategy->bells ||
+	    asking->waiter->try)
+		return;
+	if (rlk_doorbell_usable(asking))
+		rlk_line_move(asking, RLK_LINE_JOINS);
+	else
+		poll_instead(asking, client->many_writers
+					 ? "bells do not reach all clients here"
+					 : "bells are refused, or there are no "
+					   "wait_connections");
 }
 
 /* The wait has an answer. One that came at once though nobody rang is not asked

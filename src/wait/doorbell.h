@@ -27,8 +27,10 @@ bool rlk_doorbell_must_go(const struct rlk_asking *asking);
  * name, and choose how to ask first. */
 void rlk_doorbell_begin(struct rlk_asking *asking);
 
-/** It was refused, and has to wait: join the line, or poll, and log why. */
-void rlk_doorbell_choose(struct rlk_asking *asking);
+/** It was refused because of @holder, and has to wait: join the line, or poll,
+ *  and log why. */
+void rlk_doorbell_choose(struct rlk_asking *asking,
+			 const struct rlk_holder *holder);
 
 /** Did others want @name just now? Then all its acquires stand in line. */
 bool rlk_doorbell_busy(struct rowlock_client *client, const char *name);

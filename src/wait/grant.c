@@ -39,8 +39,10 @@ static bool begin_lease(struct rlk_asking *asking)
 	    session->id != hold->session ||
 	    rlk_now(asking->client->clock) >= session->valid_until_ms)
 		return false;
-	/* Among several holders, the bell goes on to the next waiter. */
-	if (asking->line == RLK_LINE_FRONT && !hold->name->strategy->many) {
+	/* Among several holders, or of a set, the bell goes on to the next
+	 * waiter. */
+	if (asking->line == RLK_LINE_FRONT && !hold->name->strategy->many &&
+	    !hold->name->strategy->of_names) {
 		rlk_line_move(asking, RLK_LINE_JOINS);
 		rlk_hold_keep_bell_locked(hold, TAKE_PTR(asking->conn));
 	}
