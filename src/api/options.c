@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -162,6 +163,8 @@ static bool copy_texts(struct rowlock_client *client,
 		  program ? program : program_invocation_short_name))
 		return false;
 	make_printable(client->program);
+	snprintf(client->who, sizeof(client->who), "%s[%d]@%s", client->program,
+		 (int) getpid(), client->host);
 	return rlk_sources_copy(&sources, &client->target.sources) &&
 	       copy(&client->target.unverified_auth, options->unverified_auth);
 }
@@ -272,6 +275,7 @@ static int apply(struct rowlock_client *client,
 				"client: out of memory");
 	client->target.flags = options->flags;
 	client->target.program = client->program;
+	client->target.who = client->who;
 	client->target.clock = client->clock;
 	client->target.log = &client->log;
 	set_bays(client, options);

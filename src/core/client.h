@@ -145,6 +145,7 @@ struct rowlock_client {
 	unsigned int flags;
 	char *program;
 	char host[256];
+	char who[544]; /* "program[pid]@host" */
 
 	struct rlk_conn_target target;
 	struct rlk_pool_bay bays[RLK_BAYS];

@@ -35,6 +35,9 @@ struct rlk_conn_target {
 	char *unverified_auth; /* NULL: none; as in the client's options */
 	unsigned int flags;    /* enum rowlock_client_flags */
 	const char *program;   /* connection attribute program_name */
+	const char *who;       /* connection attribute rowlock, and told by
+				  statements that wait: "job[42]@db7"; NULL:
+				  neither */
 	const struct rlk_clock *clock;
 	const struct rlk_log *log;
 };

@@ -30,6 +30,7 @@
 #include "db/io.h"
 #include "db/login.h"
 #include "db/peer.h"
+#include "db/sql.h"
 #include "db/tls.h"
 #include "db/tls_advice.h"
 
@@ -58,6 +59,14 @@ static bool set_option(MYSQL *mysql, enum mysql_option option, const void *arg)
 	return mysql_optionsv(mysql, option, arg) == 0;
 }
 
+/* An empty one is refused. False: out of memory. */
+static bool add_attribute(MYSQL *mysql, const char *key, const char *value)
+{
+	return !value || !*value ||
+	       mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, key, value) ==
+		   0;
+}
+
 /* False: out of memory. */
 static bool set_options(struct rlk_conn *conn)
 {
@@ -78,10 +87,8 @@ static bool set_options(struct rlk_conn *conn)
 	/* Connector/C 3.4 verifies certificates unless it is told otherwise,
 	 * which would look like the user's wish. */
 	set_option(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &off);
-	/* It refuses an empty one. */
-	return !target->program || !*target->program ||
-	       mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name",
-			      target->program) == 0;
+	return add_attribute(mysql, "program_name", target->program) &&
+	       add_attribute(mysql, RLK_SQL_WHO, target->who);
 }
 
 /* Without memory for a text Connector/C goes on without it: without a host, to

@@ -33,9 +33,11 @@ static int copy_target(struct rlk_pool *pool,
 	};
 	if (!rlk_sources_copy(&target->sources, &copy->sources) ||
 	    copy_text(target->unverified_auth, &copy->unverified_auth) ||
-	    copy_text(target->program, &pool->program))
+	    copy_text(target->program, &pool->program) ||
+	    copy_text(target->who, &pool->who))
 		return -1;
 	copy->program = pool->program;
+	copy->who = pool->who;
 	return 0;
 }
 
@@ -62,6 +64,7 @@ void rlk_pool_destroy(struct rlk_pool *pool)
 	rlk_sources_fini(&pool->target.sources);
 	free(pool->target.unverified_auth);
 	free(pool->program);
+	free(pool->who);
 	free(pool);
 }
 

@@ -54,6 +54,7 @@ struct rlk_pool {
 	bool closed;
 	struct rlk_conn_target target; /* a copy */
 	char *program;
+	char *who;
 	char identity[96];        /* of the server reached last */
 	int64_t retired_ms;       /* when connections were, the last time */
 	struct rlk_sleeper ended; /* an opener has ended */

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/macro.h"
 #include "db/engine.h"
+#include "db/sql.h"
 #include "db/token_sql.h"
 
 #define MARIADB_MIN 100600
@@ -247,6 +248,7 @@ static const struct rlk_stmt_def row_try = {
 static const struct rlk_stmt_def row_wait = {
 	"acquire",
 	"SELECT name FROM business_lock WHERE name = ? FOR UPDATE",
+	.waits = true,
 };
 
 static const struct rlk_stmt_def row_probe = {
@@ -340,6 +342,97 @@ static const struct rlk_stmt_def holders_mysql = {
 	.once = true,
 };
 
+/* MariaDB does not renew what it shows of InnoDB's locks before nobody has read
+ * it for 100 ms: who looks more often sees old waits for rows. */
+
+/* The connection of MariaDB's list p: how long it does what it does. QUERY_ID
+ * counts statements in the order in which they came. A text is cut, as others
+ * may have any: the comment with RLK_SQL_WHO is at the end of ours. */
+#define WAITS_MARIADB                                                          \
+	" p.ID, p.HOST,"                                                       \
+	" UTC_TIMESTAMP(6) - INTERVAL p.TIME_MS * 1000 MICROSECOND,"           \
+	" CAST(p.TIME_MS * 1000 AS SIGNED), RIGHT(p.INFO, 800), 0"
+
+static const struct rlk_stmt_def waits_for_rows_mariadb = {
+	"look who waits",
+	"SELECT l.lock_data," WAITS_MARIADB
+	" FROM information_schema.INNODB_TRX r"
+	" JOIN information_schema.INNODB_LOCKS l"
+	" ON l.lock_id = r.trx_requested_lock_id"
+	" JOIN information_schema.PROCESSLIST p"
+	" ON p.ID = r.trx_mysql_thread_id WHERE r.trx_state = 'LOCK WAIT'"
+	" AND l.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'),"
+	" '`.`business_lock`') ORDER BY p.QUERY_ID",
+	.once = true,
+};
+
+/* MariaDB has no table of those who wait for a user-level lock, but the text of
+ * their statement (strategy/bell.c): the first literal in it is the lock. */
+static const struct rlk_stmt_def waits_in_line_mariadb = {
+	"look who waits",
+	"SELECT CONVERT(UNHEX(SUBSTRING_INDEX(SUBSTRING_INDEX("
+	"LEFT(p.INFO, 100), '''', 2), '''', -1)) USING utf8mb4)," WAITS_MARIADB
+	" FROM information_schema.PROCESSLIST p WHERE p.STATE = 'User lock'"
+	" AND p.INFO LIKE 'SELECT CAST(GET!_LOCK(!_utf8mb4 X''726C623A%'"
+	" ESCAPE '!' ORDER BY p.QUERY_ID",
+	.once = true,
+};
+
+static const struct rlk_stmt_def line_owner_mariadb = {
+	"look who waits",
+	"SELECT p.ID, p.HOST FROM information_schema.PROCESSLIST p"
+	" WHERE p.ID = IS_USED_LOCK(?)",
+	.once = true,
+};
+
+/* MySQL Reference Manual, "The threads Table", "The events_statements_current
+ * Table" (picoseconds), "The session_connect_attrs Table". */
+#define WAITS_MYSQL                                                            \
+	" t.PROCESSLIST_ID, CONCAT(t.PROCESSLIST_HOST, ':'),"                  \
+	" UTC_TIMESTAMP(6) - INTERVAL e.TIMER_WAIT DIV 1000000 MICROSECOND,"   \
+	" CAST(e.TIMER_WAIT DIV 1000000 AS SIGNED),"                           \
+	" COALESCE(a.ATTR_VALUE, RIGHT(t.PROCESSLIST_INFO, 800)),"             \
+	" l.LOCK_STATUS = 'GRANTED'"
+
+#define WAITING_MYSQL                                                          \
+	" LEFT JOIN performance_schema.events_statements_current e"            \
+	" ON e.THREAD_ID = t.THREAD_ID AND e.NESTING_EVENT_LEVEL = 0"          \
+	" LEFT JOIN performance_schema.session_connect_attrs a"                \
+	" ON a.PROCESSLIST_ID = t.PROCESSLIST_ID"                              \
+	" AND a.ATTR_NAME = '" RLK_SQL_WHO "'"
+
+static const struct rlk_stmt_def waits_for_rows_mysql = {
+	"look who waits",
+	"SELECT l.LOCK_DATA," WAITS_MYSQL
+	" FROM performance_schema.data_locks l"
+	" JOIN performance_schema.threads t ON t.THREAD_ID = "
+	"l.THREAD_ID" WAITING_MYSQL " WHERE l.OBJECT_SCHEMA = DATABASE()"
+	" AND l.OBJECT_NAME = 'business_lock' AND l.LOCK_TYPE = 'RECORD'"
+	" AND l.LOCK_STATUS = 'WAITING' ORDER BY e.TIMER_START",
+	.once = true,
+};
+
+/* "The metadata_locks Table". Its rows are in no order. */
+static const struct rlk_stmt_def waits_in_line_mysql = {
+	"look who waits",
+	"SELECT l.OBJECT_NAME," WAITS_MYSQL
+	" FROM performance_schema.metadata_locks l"
+	" JOIN performance_schema.threads t ON t.THREAD_ID = "
+	"l.OWNER_THREAD_ID" WAITING_MYSQL
+	" WHERE l.OBJECT_TYPE = 'USER LEVEL LOCK'"
+	" AND l.OBJECT_NAME LIKE 'rlb:%' ORDER BY e.TIMER_START",
+	.once = true,
+};
+
+static const struct rlk_stmt_def line_recorded_mysql = {
+	"look who waits",
+	"SELECT COUNT(*) FROM performance_schema.setup_instruments i"
+	" JOIN performance_schema.setup_consumers c"
+	" ON c.NAME = 'events_statements_current' AND c.ENABLED = 'YES'"
+	" WHERE i.NAME = 'wait/lock/metadata/sql/mdl' AND i.ENABLED = 'YES'",
+	.once = true,
+};
+
 /* Older MariaDBs have no id of their own (conn_setup.c): only then is there a
  * colon, which base64 does not have. */
 const char *rlk_server_identity_sql(const struct rlk_server *server)
@@ -403,6 +496,10 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.row_blocker = &blocker_mariadb,
 		.row_choose_blocker = &choose_blocker_mariadb,
 		.row_holders = &holders_mariadb,
+		.waits_for_rows = &waits_for_rows_mariadb,
+		.waits_in_line = &waits_in_line_mariadb,
+		.line_owner = &line_owner_mariadb,
+		.waits_privilege = "PROCESS ON *.*",
 		.row_probe = &row_probe,
 	};
 	static const struct rlk_dialect mysql = {
@@ -420,6 +517,10 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.row_choose_blocker = &choose_blocker_mysql,
 		.row_holders = &holders_mysql,
 		.row_holders_all = true,
+		.waits_for_rows = &waits_for_rows_mysql,
+		.waits_in_line = &waits_in_line_mysql,
+		.line_recorded = &line_recorded_mysql,
+		.waits_privilege = "SELECT ON performance_schema.*",
 		.row_probe = &row_probe,
 	};
 

@@ -126,6 +126,25 @@ struct rlk_dialect {
 	const struct rlk_stmt_def *row_holders;
 	/** It lists all locks, not only those that somebody waits for. */
 	bool row_holders_all;
+	/**
+	 * List the connections that wait for rows of business_lock, or in line
+	 * for user-level locks whose names begin with "rlb:"; in the order in
+	 * which they wait, as far as the server shows it. Columns: how InnoDB
+	 * shows the row, or the lock's name; CONNECTION_ID; host; since when
+	 * (UTC) and for how many microseconds; a text with its RLK_SQL_WHO; 1
+	 * if it does not wait but has the lock. An account without a privilege
+	 * is refused, or is shown its own connections only.
+	 */
+	const struct rlk_stmt_def *waits_for_rows;
+	const struct rlk_stmt_def *waits_in_line;
+	/** The owner of a lock, if waits_in_line leaves it out: CONNECTION_ID
+	 *  and host. Parameter: the lock's name. NULL if it lists them. */
+	const struct rlk_stmt_def *line_owner;
+	/** 1 if the server records user-level locks, and since when one waits,
+	 *  where waits_in_line looks. NULL: it always does. */
+	const struct rlk_stmt_def *line_recorded;
+	/** The privilege by which an account sees all of them. */
+	const char *waits_privilege;
 	/** Read names of business_lock that nobody has locked, by locking them
 	 *  for the statement's time. Parameter: LIKE pattern with '!' as its
 	 *  escape character. */

@@ -67,6 +67,24 @@ static bool put_text(struct rlk_sql *sql, const struct rlk_value *value)
 	return true;
 }
 
+/* Letters, digits and a few marks: it must not end the comment, and a proxy in
+ * between must not take a part of it for a parameter or a text. */
+bool rlk_sql_put_who(struct rlk_sql *sql, const char *who)
+{
+	static const char known[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789 ._+-:@[]/";
+
+	if (!who)
+		return true;
+	if (!rlk_sql_put(sql, " /* " RLK_SQL_WHO " ", 12))
+		return false;
+	for (; *who; who++)
+		if (!rlk_sql_put(sql, strchr(known, *who) ? who : "_", 1))
+			return false;
+	return rlk_sql_put(sql, " */", 3);
+}
+
 bool rlk_sql_put_value(struct rlk_sql *sql, const struct rlk_value *value)
 {
 	char number[24];

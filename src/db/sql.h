@@ -29,6 +29,14 @@ bool rlk_sql_put(struct rlk_sql *sql, const char *text, size_t length);
 /** Add @value as a literal. False: no memory. */
 bool rlk_sql_put_value(struct rlk_sql *sql, const struct rlk_value *value);
 
+/** The name of the connection attribute, and the first word of the comment, by
+ *  which people find the program of a connection. */
+#define RLK_SQL_WHO "rowlock"
+
+/** Add a comment with @who, in which nothing can end a comment. Nothing if it
+ * is NULL. False: no memory. */
+bool rlk_sql_put_who(struct rlk_sql *sql, const char *who);
+
 /** The text put together so far, ended; NULL if there never was any. */
 const char *rlk_sql_end(struct rlk_sql *sql);
 

@@ -79,6 +79,12 @@ static enum rlk_fault fail_query(struct rlk_conn *conn,
 			      mysql_error(conn->mysql), reterr);
 }
 
+/* Nothing to add: NULL. */
+static const char *who_of(const struct rlk_conn *conn)
+{
+	return conn->run.stmt->def->waits ? conn->target->who : NULL;
+}
+
 enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
 			       const struct rlk_value *params,
 			       struct rowlock_errinfo *reterr)
@@ -96,6 +102,9 @@ enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
 			return rlk_stage_fail(conn, ROWLOCK_ENOMEM,
 					      "out of memory", reterr);
 	}
+	if (!rlk_sql_put_who(sql, who_of(conn)))
+		return rlk_stage_fail(conn, ROWLOCK_ENOMEM, "out of memory",
+				      reterr);
 	conn->io.result = NULL;
 	conn->io.sql = rlk_sql_end(sql);
 	conn->run.stage = RLK_STAGE_QUERY;
@@ -104,13 +113,31 @@ enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
 
 /* The stages. Each returns RLK_DONE when the next one may follow. */
 
+/* NULL: no memory. */
+static const char *text_to_prepare(struct rlk_conn *conn)
+{
+	const char *text = conn->run.stmt->def->sql;
+	const char *who = who_of(conn);
+	struct rlk_sql *sql = &conn->run.plain;
+
+	if (!who)
+		return text;
+	sql->length = 0;
+	return rlk_sql_put(sql, text, strlen(text)) && rlk_sql_put_who(sql, who)
+		   ? rlk_sql_end(sql)
+		   : NULL;
+}
+
 static enum rlk_fault do_prepare(struct rlk_conn *conn,
 				 struct rowlock_errinfo *reterr)
 {
 	struct rlk_stmt *stmt = conn->run.stmt;
 
 	conn->io.stmt = stmt->stmt;
-	conn->io.sql = stmt->def->sql;
+	conn->io.sql = text_to_prepare(conn);
+	if (!conn->io.sql)
+		return rlk_stage_fail(conn, ROWLOCK_ENOMEM, "out of memory",
+				      reterr);
 	if (!rlk_io_run(conn, RLK_CALL_PREPARE))
 		return RLK_PENDING;
 	if (conn->io.status && mysql_stmt_errno(stmt->stmt) == ERROR_NO_ROOM)

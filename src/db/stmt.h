@@ -28,7 +28,9 @@ struct rlk_conn;
 struct rlk_stmt_def {
 	const char *label; /* for messages: "acquire", "beat" */
 	const char *sql;
-	bool once; /* now and then: said as a text, never prepared */
+	bool once;  /* now and then: said as a text, never prepared */
+	bool waits; /* it may wait for long: the server's list of connections
+		       shows by its text which program that is (sql.h) */
 };
 
 enum rlk_type {

@@ -26,6 +26,10 @@
 static const struct rlk_stmt_def wait_def = {
 	"wait",
 	"SELECT CAST(GET_LOCK(?, ?) AS SIGNED)",
+	/* The list of connections shows the values of a text only: by the bell
+	 * people see the name that is waited for (waiting.h). */
+	.once = true,
+	.waits = true,
 };
 
 static const struct rlk_stmt_def owner_def = {
@@ -58,19 +62,26 @@ static char kind_of(const struct rlk_request *request)
 	return request->slot ? 's' : 'l';
 }
 
+struct rlk_bell rlk_bell_named(const struct rlk_key *key, char kind,
+			       const char *schema, const char *name)
+{
+	struct rlk_bell bell;
+	char words[WORDS_SIZE];
+
+	snprintf(words, sizeof(words), "%c%s/%s", kind, schema, name);
+	snprintf(bell.text, sizeof(bell.text), "rlb:%016" PRIx64,
+		 rlk_keyed_hash(key, words, strlen(words)));
+	return bell;
+}
+
 struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 			    const struct rlk_request *request)
 {
-	struct rlk_bell bell;
 	struct rlk_set_name name =
 	    rlk_set_name_at(request->name, request->which);
-	char words[WORDS_SIZE];
 
-	snprintf(words, sizeof(words), "%c%s/%s", kind_of(request),
-		 rlk_conn_schema(conn), name.text);
-	snprintf(bell.text, sizeof(bell.text), "rlb:%016" PRIx64,
-		 rlk_keyed_hash(&request->key, words, strlen(words)));
-	return bell;
+	return rlk_bell_named(&request->key, kind_of(request),
+			      rlk_conn_schema(conn), name.text);
 }
 
 static bool is_got(const struct rlk_reply *reply)

@@ -27,6 +27,11 @@ struct rlk_bell {
 struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 			    const struct rlk_request *request);
 
+/** The bell of @name by its @kind: 'l' locks, 's' readers and writers, 'p'
+ *  permits, 'x' rows. */
+struct rlk_bell rlk_bell_named(const struct rlk_key *key, char kind,
+			       const char *schema, const char *name);
+
 /**
  * Stand in line for the bell of @request, @wait_ms at the most. RLK_DONE, and
  * *@ret_got. RLK_PENDING: the deadline or an interrupt came first, and the

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/connect.h"
 #include "db/stmt.h"
 #include "db/stmt_private.h"
 #include "db_test.h"
@@ -584,6 +585,47 @@ static void no_room_is_no_obstacle(void **state)
 	rlk_conn_close(conn);
 }
 
+/* People see by it which of the server's connections waits for what. */
+static void statement_that_waits_tells_its_program(void **state)
+{
+	static const struct rlk_stmt_def defs[] = {
+		{ "waits",
+		  "SELECT INFO FROM information_schema.PROCESSLIST "
+		  "WHERE ID = CONNECTION_ID() AND ? = 7",
+		  .waits = true },
+		{ "does not", "SELECT INFO FROM information_schema.PROCESSLIST "
+			      "WHERE ID = CONNECTION_ID() AND ? = 7" },
+	};
+	static const char end[] = " /* rowlock my job_/_[42]@db_7 */";
+	const struct rlk_value params[] = { rlk_u64(7) };
+	struct rlk_conn_target target = db_target(NULL);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+	struct rlk_reply reply;
+
+	(void) state;
+	target.who = "my job*/?[42]@db'7";
+	assert_int_equal(rlk_conn_open(&target, profile,
+				       db_in(test_patience_ms()), &conn,
+				       &error),
+			 0);
+	for (int i = 0; i < 4; i++) {
+		const char *info;
+
+		assert_done(
+		    rlk_stmt_run(conn, &defs[i % 2], params, &reply, &error),
+		    &error);
+		info = reply.columns[0].text;
+		assert_true(strlen(info) > strlen(end));
+		if (i % 2)
+			assert_null(strstr(info, "/*"));
+		else
+			assert_string_equal(info + strlen(info) - strlen(end),
+					    end);
+	}
+	rlk_conn_close(conn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -618,6 +660,8 @@ int main(void)
 		TEST_BOTH("the reader of rows may run other statements",
 			  reader_of_rows_may_ask),
 		TEST_BOTH("the server tells the time", server_tells_the_time),
+		TEST_BOTH("a statement that waits tells its program",
+			  statement_that_waits_tells_its_program),
 		TEST_BOTH("a dead connection says so", dead_connection_says_so),
 	};
 
