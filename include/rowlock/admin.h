@@ -21,19 +21,23 @@ enum rowlock_state {
 	    1, /* its holder is gone: the next to ask gets it */
 	ROWLOCK_STATE_FREE = 2,    /* row: known, nobody has it */
 	ROWLOCK_STATE_UNKNOWN = 3, /* row: known; not looked whether held */
-	ROWLOCK_STATE_WAITING = 4, /* a candidate that waits for its election */
+	ROWLOCK_STATE_WAITING = 4, /* a candidate that waits for its election;
+				      any waiter of rowlock_list_waiters() */
 };
 
 /** The kind of a row. A read/write lock has one for the writer, also while it
  * waits for readers to go, and one or several for a client's readers; a
  * semaphore has one for each permit in use; an election has one for each
- * waiting candidate with a weight, and the info says which. */
+ * waiting candidate with a weight, and the info says which. A waiter of a
+ * read/write lock has no row yet: whether it is to read or to write the server
+ * does not show. */
 enum rowlock_kind {
 	ROWLOCK_KIND_LOCK = 0,
 	ROWLOCK_KIND_WRITER = 1,
 	ROWLOCK_KIND_READER = 2,
 	ROWLOCK_KIND_PERMIT = 3,
 	ROWLOCK_KIND_CANDIDATE = 4,
+	ROWLOCK_KIND_RWLOCK = 5, /* waits to read, or to write */
 };
 
 /** A name, and everything that is known of it. An unknown string is "" and an
@@ -62,9 +66,10 @@ struct rowlock_entry {
 	uint64_t expired_ms;  /* dead: for how long; 0: not known */
 	uint64_t connection;  /* row: the number of the holder's; 0: unknown */
 	uint64_t collected;   /* watched: at least each collected token */
+	uint64_t place;       /* in line, from 1; 0 if it is in none */
 };
 
-/** Receives an entry; not 0 ends the list. */
+/** Receives an entry of a list; not 0 ends it. */
 typedef int (*rowlock_list_fn)(const struct rowlock_entry *entry, void *arg);
 
 /** Flags of rowlock_list(); or them together. */
@@ -109,6 +114,55 @@ struct rowlock_list_options {
 ROWLOCK_API ROWLOCK_CHECK int rowlock_list(
     struct rowlock_client *client, const struct rowlock_list_options *options,
     rowlock_list_fn fn, void *arg, struct rowlock_errinfo *reterr);
+
+/** A remark of rowlock_list_waiters() on its list. */
+struct rowlock_waiters_result {
+	size_t size; /* set by the caller: sizeof *result */
+	/** "": no other connection waits in line. Else the reason for which
+	 *  some may be missing, for people. */
+	char incomplete[256];
+};
+
+/**
+ * Call @fn for each connection that waits in the server for a name, in the
+ * order of strategy (lease first), name, kind and place, as long as it returns
+ * 0. Waits for locks, read/write locks, permits, elections and rows are seen.
+ *
+ * The entry's state is ROWLOCK_STATE_WAITING. Its acquired_at and held_ms are
+ * when the connection's present statement began to wait, by the server. Its
+ * place is that in the server's line for the name: 1 is the first there.
+ * Program, pid and host are as the waiting program calls itself; of one that
+ * does not use this library the server's connection and host are known only.
+ * The list is for people: it is old when @fn is called. MariaDB renews what it
+ * shows of waits for rows only when nobody has read it for 100 ms.
+ *
+ * Not seen are: the threads of a client behind its first one for a name, which
+ * wait locally; multi-locks; clients that ask again and again (ROWLOCK_POLL, no
+ * wait_connections left, a cluster with several writers); and, if no name is
+ * given, those for a lease without a row. A waiter that has become the first
+ * behind a holder that does not ring (rowlock(7), "waiting") has left the line,
+ * and asks again and again as well. MySQL shows it all the same, with an
+ * unknown acquired_at; MariaDB does so for permits only, without its program.
+ *
+ * Privileges: MariaDB shows other accounts' connections to an account that has
+ * PROCESS ("Information Schema PROCESSLIST Table"); without it those of the
+ * account itself are listed, and no waits for rows. MySQL needs SELECT on
+ * performance_schema ("The metadata_locks Table", "The data_locks Table");
+ * without it nothing is listed. @result says so: an empty list does not prove
+ * that nobody waits unless its member incomplete is "".
+ *
+ * @options  as of rowlock_list(); ROWLOCK_LIST_PROBE has no effect
+ * @result   may be NULL; written if 0 is returned
+ *
+ * Returns 0, also if @fn ended it; ROWLOCK_EINVAL; and the server errors,
+ * perhaps after some calls of @fn. @fn runs on the calling thread and must not
+ * call the library. Blocks, at most call_timeout_ms for each question. Any
+ * thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_list_waiters(
+    struct rowlock_client *client, const struct rowlock_list_options *options,
+    rowlock_list_fn fn, void *arg, struct rowlock_waiters_result *result,
+    struct rowlock_errinfo *reterr);
 
 /**
  * End the present hold of @name, whoever has it, against the holder's will.

@@ -4,6 +4,7 @@
  */
 #include <rowlock/admin.h>
 
+#include "api/people.h"
 #include "background/reaper.h"
 #include "base/error.h"
 #include "base/sized.h"
@@ -270,9 +271,9 @@ static int list(struct rowlock_client *client,
 	return code;
 }
 
-static int read_list_options(const struct rowlock_list_options *given,
-			     struct rowlock_list_options *ret_options,
-			     struct rowlock_errinfo *reterr)
+int rlk_list_options_read(const struct rowlock_list_options *given,
+			  struct rowlock_list_options *ret_options,
+			  struct rowlock_errinfo *reterr)
 {
 	const unsigned int both = ROWLOCK_LIST_LEASES | ROWLOCK_LIST_ROWS;
 	int code = rlk_options_read("list options", given, ret_options,
@@ -309,7 +310,7 @@ int rowlock_list(struct rowlock_client *client,
 	if (!fn)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"list: give a function");
-	code = read_list_options(given, &options, reterr);
+	code = rlk_list_options_read(given, &options, reterr);
 	if (code)
 		return code;
 	pattern = options.name      ? options.name

@@ -34,7 +34,7 @@ void rlk_row_holders_fini(struct rlk_row_holders *holders)
 
 /* The text between the quotes, in which quotes and backslashes are doubled;
  * NULL if there is none, or no memory. */
-static char *name_of(const struct rlk_value *shown)
+char *rlk_row_shown_name(const struct rlk_value *shown)
 {
 	const char *from = shown->text;
 	char *name, *to;
@@ -55,7 +55,7 @@ static char *name_of(const struct rlk_value *shown)
 }
 
 /* "10.1.2.3:50412" without its port; an address of IPv6 has more colons. */
-static char *host_of(const struct rlk_value *shown)
+char *rlk_shown_host(const struct rlk_value *shown)
 {
 	const char *text = shown->text;
 	const char *colon = strrchr(text, ':');
@@ -82,8 +82,8 @@ static void add(const struct rlk_value *columns, void *arg)
 {
 	struct rlk_row_holders *holders = arg;
 	struct rlk_row_holder holder = {
-		.name = name_of(&columns[0]),
-		.host = host_of(&columns[2]),
+		.name = rlk_row_shown_name(&columns[0]),
+		.host = rlk_shown_host(&columns[2]),
 		.since = strdup(columns[3].text),
 		.held_ms =
 		    columns[4].i64 > 0 ? (uint64_t) columns[4].i64 / 1000 : 0,

@@ -40,6 +40,11 @@ enum rlk_fault rlk_row_holders_read(struct rlk_conn *conn,
 const struct rlk_row_holder *rlk_row_holders_find(
     const struct rlk_row_holders *holders, const char *name);
 
+/** The name in a row as InnoDB shows it, the host of a connection as the server
+ *  does; to be freed. NULL: no memory, or the name is not shown whole. */
+char *rlk_row_shown_name(const struct rlk_value *shown);
+char *rlk_shown_host(const struct rlk_value *shown);
+
 /** Also for _cleanup_. */
 void rlk_row_holders_fini(struct rlk_row_holders *holders);
 

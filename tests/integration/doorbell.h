@@ -71,8 +71,8 @@ static inline char *word_of(struct test_sql *sql, const char *query)
 }
 
 /* All clients have to agree on it, of whatever version they are. */
-static inline const char *bell_by(struct test_sql *sql, const char *name,
-				  const char *secret)
+static inline const char *bell_with(struct test_sql *sql, char kind,
+				    const char *name, const char *secret)
 {
 	static char bell[40];
 	const uint64_t first[2] = { 1, 0 };
@@ -81,20 +81,32 @@ static inline const char *bell_by(struct test_sql *sql, const char *name,
 	char *schema = word_of(sql, "SELECT DATABASE()");
 	char words[800];
 
-	snprintf(words, sizeof(words), "l%s/%s", schema, name);
+	snprintf(words, sizeof(words), "%c%s/%s", kind, schema, name);
 	snprintf(bell, sizeof(bell), "rlb:%016" PRIx64, hash(key, words));
 	free(schema);
 	return bell;
 }
 
-static inline const char *bell_of(struct test_sql *sql, const char *name)
+static inline const char *bell_by(struct test_sql *sql, const char *name,
+				  const char *secret)
+{
+	return bell_with(sql, 'l', name, secret);
+}
+
+static inline const char *bell_of_kind(struct test_sql *sql, char kind,
+				       const char *name)
 {
 	char *secret = word_of(sql, "SELECT secret FROM rowlock_schema WHERE "
 				    "version = 0");
-	const char *bell = bell_by(sql, name, secret);
+	const char *bell = bell_with(sql, kind, name, secret);
 
 	free(secret);
 	return bell;
+}
+
+static inline const char *bell_of(struct test_sql *sql, const char *name)
+{
+	return bell_of_kind(sql, 'l', name);
 }
 
 static inline uint64_t owner_of(struct test_sql *sql, const char *name)

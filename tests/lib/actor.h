@@ -19,6 +19,8 @@
  *   lost          how often the lost callback has run
  *   await_lost    the same, after it has run at least once
  *   free          rowlock_free()'s code, then rowlock_client_free()'s
+ *
+ * Its program is what ROWLOCK_TEST_PROGRAM says at its start, else "actor".
  */
 
 #include <stdint.h>

@@ -163,6 +163,7 @@ static int start(struct state *state, char **argv)
 	struct rowlock_errinfo err;
 
 	client.dsn = argv[4];
+	client.program = getenv("ROWLOCK_TEST_PROGRAM");
 	client.ttl_ms = strtoull(argv[3], NULL, 10);
 	client.row_idle_ms = test_at_most(
 	    client.ttl_ms > 2000 ? client.ttl_ms : 2000, TEST_IDLE_MOST_MS);
