@@ -41,7 +41,7 @@ DEALLOCATE PREPARE rowlock_grant;
 --   MySQL:   GRANT CONNECTION_ADMIN ON *.* TO ...
 --            GRANT SELECT ON performance_schema.* TO ...
 -- With PROCESS, or SELECT on performance_schema, `rowlock list` shows the holders of
--- the row strategy as well.
+-- the row strategy as well, and `rowlock list --waiting` those that wait.
 CREATE USER IF NOT EXISTS 'rowlock_app'@'ROWLOCK_HOST'
 	IDENTIFIED BY 'CHANGE_ME_APP';
 GRANT SELECT, INSERT, UPDATE, DELETE

@@ -41,6 +41,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fake_entry.h"
+
 struct rowlock_client {
 	uint64_t ttl_ms;
 	uint64_t row_idle_ms;
@@ -544,60 +546,20 @@ void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* A word of an entry line, decoded; "-" is the empty text. */
-static const char *unhex(char *word)
-{
-	char *out = word;
-	unsigned int byte;
-
-	if (strcmp(word, "-") == 0)
-		return "";
-	for (char *in = word; sscanf(in, "%2x", &byte) == 1; in += 2)
-		*out++ = (char) byte;
-	*out = '\0';
-	return word;
-}
-
-static int put_entry(char *line, rowlock_list_fn fn, void *arg)
-{
-	static char word[5][2048];
-	struct rowlock_entry entry = { .size = sizeof(entry) };
-	int strategy, state, kind;
-
-	if (sscanf(line,
-		   "%d %d %d %u %2047s %2047s %2047s %u %2047s %2047s %" SCNu64
-		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		   " %" SCNu64,
-		   &strategy, &state, &kind, &entry.slot, word[0], word[1],
-		   word[2], &entry.pid, word[3], word[4], &entry.held_ms,
-		   &entry.remaining_ms, &entry.session, &entry.attempt,
-		   &entry.token, &entry.expired_ms, &entry.connection) != 17)
-		abort();
-	entry.strategy = (enum rowlock_strategy) strategy;
-	entry.state = (enum rowlock_state) state;
-	entry.kind = (enum rowlock_kind) kind;
-	entry.name = unhex(word[0]);
-	entry.info = unhex(word[1]);
-	entry.host = unhex(word[2]);
-	entry.program = unhex(word[3]);
-	entry.acquired_at = unhex(word[4]);
-	return fn(&entry, arg);
-}
-
-int rowlock_list(struct rowlock_client *client,
-		 const struct rowlock_list_options *options, rowlock_list_fn fn,
-		 void *arg, struct rowlock_errinfo *reterr)
+static int ask_list(const char *call,
+		    const struct rowlock_list_options *options,
+		    rowlock_list_fn fn, void *arg,
+		    struct rowlock_errinfo *reterr)
 {
 	char pattern[512], name[512];
 	int ended = 0;
 
-	(void) client;
 	if (test_fd < 0)
 		return 0;
 	pthread_mutex_lock(&mutex);
 	listed = false;
 	entry_count = 0;
-	say("list pattern=%s name=%s row=%d lease=%d probe=%d",
+	say("%s pattern=%s name=%s row=%d lease=%d probe=%d", call,
 	    hex(options->pattern, pattern, sizeof(pattern)),
 	    hex(options->name, name, sizeof(name)),
 	    !(options->flags & ROWLOCK_LIST_LEASES),
@@ -612,6 +574,28 @@ int rowlock_list(struct rowlock_client *client,
 		free(entries[i]);
 	}
 	return fill(reterr, listed_code, listed_text);
+}
+
+int rowlock_list(struct rowlock_client *client,
+		 const struct rowlock_list_options *options, rowlock_list_fn fn,
+		 void *arg, struct rowlock_errinfo *reterr)
+{
+	(void) client;
+	return ask_list("list", options, fn, arg, reterr);
+}
+
+int rowlock_list_waiters(struct rowlock_client *client,
+			 const struct rowlock_list_options *options,
+			 rowlock_list_fn fn, void *arg,
+			 struct rowlock_waiters_result *result,
+			 struct rowlock_errinfo *reterr)
+{
+	int r = ask_list("waiters", options, fn, arg, reterr);
+
+	(void) client;
+	/* A reply of 0 has it as its text. */
+	snprintf(result->incomplete, 256, "%.255s", r ? "" : listed_text);
+	return r;
 }
 
 int rowlock_break(struct rowlock_client *client, enum rowlock_strategy strategy,

@@ -84,7 +84,7 @@ class Call:
 
 def entry(name, strategy=0, state=0, slot=0, info="", host="", pid=0,
           program="", acquired_at="", held=0, remaining=0, session=0,
-          attempt=0, token=0, kind=0, expired=0, connection=0):
+          attempt=0, token=0, kind=0, expired=0, connection=0, place=0):
     """A line that adds an entry to a list's answer."""
     def hexed(value):
         if isinstance(value, str):
@@ -93,7 +93,7 @@ def entry(name, strategy=0, state=0, slot=0, info="", host="", pid=0,
     return (f"entry {strategy} {state} {kind} {slot} {hexed(name)} {hexed(info)} "
             f"{hexed(host)} {pid} {hexed(program)} {hexed(acquired_at)} "
             f"{held} {remaining} {session} {attempt} {token} {expired} "
-            f"{connection}")
+            f"{connection} {place}")
 
 
 class Fake:
@@ -140,7 +140,7 @@ class Fake:
         lines = self.answers.get(call.name, ["reply 0"])
         if callable(lines):
             lines = lines(call)
-        if lines and call.name == "list":
+        if lines and call.name in ("list", "waiters"):
             lines = [re.sub("^reply", "listed", line) for line in lines]
         if lines and call.name not in self.SILENT:
             self.say(*lines)

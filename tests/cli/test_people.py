@@ -111,7 +111,7 @@ class List(ToolTest):
             "acquired_at": "2026-11-20T12:00:00.123456Z", "held_ms": 61500,
             "remaining_ms": None, "expired_ms": None,
             "session": str(2**64 - 1), "attempt": str(2**63 + 1),
-            "token": 1763640000123456, "connection": None})
+            "token": 1763640000123456, "connection": None, "place": None})
 
     def test_what_is_not_known_is_never_0(self):
         self.fake.answers["list"] = [
@@ -376,6 +376,102 @@ class Show(ToolTest):
         self.assertEqual((code, out), (1, ""))
         self.assertIn("'n' on fake:1 is not held", err)
         self.assertEqual(self.run_tool("show", "--json", "n"), (1, "[]\n", ""))
+
+
+class Waiting(ToolTest):
+    TITLES = ["STRATEGY", "NAME", "KIND", "PLACE", "WAITED", "WAITER"]
+    LINE = [entry("n", 0, WAITING, place=1, connection=7, host="10.0.0.1"),
+            entry("n", 0, WAITING, place=2, connection=8, host="db7", pid=42,
+                  program="job", held=61500,
+                  acquired_at="2026-11-20 12:00:00.123456"),
+            entry("n", 1, WAITING, kind=5, place=1, connection=9, held=250,
+                  acquired_at="2026-11-20 12:00:00.123456")]
+
+    def test_the_question_is_passed_on(self):
+        for argv, want in (([], (None, 1, 1)), (["a*"], ("a*", 1, 1)),
+                           (["-s", "row"], (None, 1, 0)),
+                           (["-s", "lease"], (None, 0, 1))):
+            self.assertEqual(self.run_tool("list", "--waiting", *argv)[0], 0)
+            call = self.fake.expect("waiters")
+            self.assertEqual((call.text("pattern"), call.number("row"),
+                              call.number("lease")), want)
+        self.assertNotIn("list", self.fake.seen)
+
+    def test_the_table_has_the_places(self):
+        self.fake.answers["waiters"] = [*self.LINE, "reply 0"]
+        code, out, err = self.run_tool("list", "--waiting")
+        self.assertEqual((code, err), (0, ""))
+        title, *lines = out.splitlines()
+        self.assertEqual(title.split(), self.TITLES)
+        self.assertEqual([line.split() for line in lines], [
+            ["lease", "n", "lock", "1", "-", "connection", "7@10.0.0.1"],
+            ["lease", "n", "lock", "2", "1m01s", "job[42]@db7"],
+            ["row", "n", "rwlock", "1", "0.2s", "connection", "9"]])
+
+    def test_nobody_waits(self):
+        code, out, err = self.run_tool("list", "--waiting")
+        self.assertEqual((code, out.split(), err), (0, self.TITLES, ""))
+        self.assertEqual(self.run_tool("list", "--waiting", "-j"),
+                         (0, "[]\n", ""))
+
+    def test_json_has_places_and_what_is_known(self):
+        self.fake.answers["waiters"] = [*self.LINE, "reply 0"]
+        got = json.loads(self.run_tool("list", "--waiting", "-j")[1])
+        self.assertEqual([(one["state"], one["place"]) for one in got],
+                         [("waiting", 1), ("waiting", 2), ("waiting", 1)])
+        self.assertEqual([got[0][key] for key in
+                          ("program", "pid", "held_ms", "acquired_at")],
+                         [None] * 4)
+        self.assertEqual({key: value for key, value in got[1].items()
+                          if value is not None}, {
+            "name": "n", "strategy": "lease", "kind": "lock", "slot": 0,
+            "state": "waiting", "info": "", "host": "db7", "pid": 42,
+            "program": "job", "acquired_at": "2026-11-20T12:00:00.123456Z",
+            "held_ms": 61500, "connection": 8, "place": 2})
+
+    def test_who_may_not_see_others_is_told_so(self):
+        self.fake.answers["waiters"] = ["reply 0 GRANT it"]
+        for argv in (["list", "--waiting"], ["list", "--waiting", "-j"]):
+            code, _, err = self.run_tool(*argv)
+            self.assertEqual(code, 1)
+            self.assertIn("waiters may be missing: GRANT it", err)
+        self.fake.answers["list"] = [entry("n"), "reply 0"]
+        code, out, err = self.run_tool("show", "n")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out.splitlines()[-1],
+                         "waiting:    some may be missing: GRANT it")
+        code, out, err = self.run_tool("show", "-j", "n")
+        self.assertEqual((code, len(json.loads(out))), (0, 1))
+        self.assertIn("waiters may be missing: GRANT it", err)
+
+    def test_show_has_a_line_for_each_behind_the_holder(self):
+        self.fake.answers["list"] = [entry("n"), "reply 0"]
+        self.fake.answers["waiters"] = [*self.LINE, "reply 0"]
+        code, out, err = self.run_tool("show", "n")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(self.fake.expect("waiters").text("name"), "n")
+        self.assertEqual(out.split("\n\n")[1].splitlines(), [
+            "waiting:    1. in line (lease, lock): connection 7@10.0.0.1",
+            "waiting:    2. in line (lease, lock): job[42]@db7 for 1m01s "
+            "(61500 ms)",
+            "waiting:    1. in line (row, rwlock): connection 9 for 0.2s "
+            "(250 ms)"])
+        got = json.loads(self.run_tool("show", "-j", "n")[1])
+        self.assertEqual([one["place"] for one in got], [None, 1, 2, 1])
+
+    def test_an_error_is_125(self):
+        self.fake.answers["waiters"] = [f"reply {ECONNECT} cut in two"]
+        for argv in (["list", "--waiting"], ["show", "n"]):
+            code, out, err = self.run_tool(*argv)
+            self.assertEqual((code, out), (125, ""))
+            self.assertIn("cut in two", err)
+
+    def test_what_is_about_holders_is_refused_beside_it(self):
+        for switch in ("--held", "--all", "--probe"):
+            code, _, err = self.run_tool("list", "--waiting", switch)
+            self.assertEqual(code, 125)
+            self.assertIn("--waiting", err)
+        self.assertEqual(self.fake.seen, [])
 
 
 class Break(ToolTest):

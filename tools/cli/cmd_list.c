@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock list: who holds what.
+ * rowlock list: who holds what, or who waits for what.
  *
  * Shows as it reads, a block at a time: the first lines of a long list appear
  * at once, and it takes no more memory than a short one. Failure modes: the
@@ -29,6 +29,9 @@ static const char help[] =
     "table\n"
     "                             on a terminal the default\n"
     "  -a, --all                  all names, also those that nobody holds\n"
+    "      --waiting              who waits in line for a name, and in which "
+    "order;\n"
+    "                             exits with 1 if some may not be shown\n"
     "      --wide                 on a terminal, too: all columns, in full\n"
     "  -s, --strategy=lease|row   only this strategy\n"
     "  -p, --probe                look whether each row is locked: a try by\n"
@@ -36,14 +39,15 @@ static const char help[] =
     "busy\n"
     "  -j, --json                 as one JSON array\n"
     "\nExamples:\n"
-    "  rowlock list --held\n"
+    "  rowlock list --waiting\n"
     "  rowlock list --json 'cron/*'\n";
 
-enum { OPTION_HELD = 1, OPTION_WIDE };
+enum { OPTION_HELD = 1, OPTION_WAITING, OPTION_WIDE };
 
 static const struct option options[] = {
 	{ "held", no_argument, NULL, OPTION_HELD },
 	{ "all", no_argument, NULL, 'a' },
+	{ "waiting", no_argument, NULL, OPTION_WAITING },
 	{ "wide", no_argument, NULL, OPTION_WIDE },
 	{ "strategy", required_argument, NULL, 's' },
 	{ "probe", no_argument, NULL, 'p' },
@@ -131,12 +135,17 @@ static int list(const struct common *common,
 		const struct rowlock_list_options *what, struct view *view)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
+	struct rowlock_waiters_result result = { .size = sizeof(result) };
 	struct rowlock_errinfo error;
 	int code = command_open(common, &client);
 
 	if (code != 0)
 		return code;
-	if (rowlock_list(client, what, see, view, &error) < 0) {
+	code =
+	    view->table.waiters
+		? rowlock_list_waiters(client, what, see, view, &result, &error)
+		: rowlock_list(client, what, see, view, &error);
+	if (code < 0) {
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
 		return EXIT_FAILED;
 	}
@@ -147,12 +156,13 @@ static int list(const struct common *common,
 		return EXIT_FAILED;
 	}
 	put_end(view);
-	return EXIT_DONE;
+	entries_report_incomplete(&result);
+	return *result.incomplete ? EXIT_NOT : EXIT_DONE;
 }
 
 struct request {
 	struct rowlock_list_options what;
-	bool held, all, wide, json;
+	bool held, all, waiting, wide, json;
 };
 
 /* -1 or the exit code. */
@@ -164,6 +174,9 @@ static int take_option(struct request *request, struct common *common,
 	switch (option) {
 	case OPTION_HELD:
 		request->held = true;
+		return -1;
+	case OPTION_WAITING:
+		request->waiting = true;
 		return -1;
 	case OPTION_WIDE:
 		request->wide = true;
@@ -204,11 +217,16 @@ int cmd_list(int argc, char **argv, struct common *common)
 	if (request.held && request.all)
 		return command_misused("list", "--held, --all: give one of "
 					       "them");
+	if (request.waiting && (request.held || request.all ||
+				request.what.flags & ROWLOCK_LIST_PROBE))
+		return command_misused("list", "--waiting: no --held, --all or "
+					       "--probe beside it");
 	request.what.pattern = argv[optind];
 	view.json = request.json;
 	view.held_only = request.held || (!request.all && !request.json &&
 					  isatty(STDOUT_FILENO) == 1);
 	table_init(&view.table, request.wide);
+	view.table.waiters = request.waiting;
 	code = list(common, &request.what, &view);
 	entries_fini(&view.block);
 	return code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowlock show: all that is known of one name.
+ * rowlock show: all that is known of one name, and who waits for it.
  *
  * Failure modes: 1 if the name is neither held nor known, 125 for the
  * server's errors.
@@ -11,13 +11,15 @@
 
 #include "command.h"
 #include "common/report.h"
+#include "common/text.h"
 #include "show/entries.h"
 #include "show/sight.h"
 
 static const char help[] =
     "usage: rowlock show [OPTIONS] NAME\n"
-    "Show all that is known of NAME under both strategies. Exits with 1 if\n"
-    "nothing is.\n\n"
+    "Show all that is known of NAME under both strategies: who has it, and "
+    "who\n"
+    "waits for it, in order. Exits with 1 if nothing is known.\n\n"
     "  -s, --strategy=lease|row   only this strategy\n"
     "  -p, --probe                look whether the row is locked: a try by\n"
     "                             another program in that instant finds it "
@@ -37,10 +39,21 @@ static const struct option options[] = {
 static void put_lines(const struct entries *entries)
 {
 	for (size_t i = 0; i < entries->count; i++) {
-		if (i > 0)
+		const struct rowlock_entry *entry = &entries->list[i];
+
+		if (i > 0 && !(entry_waits(entry) && entry_waits(entry - 1)))
 			putchar('\n');
-		entry_put_lines(&entries->list[i]);
+		entry_put_lines(entry);
 	}
+}
+
+static void put_incomplete(const struct rowlock_waiters_result *result)
+{
+	if (!*result->incomplete)
+		return;
+	fputs("\nwaiting:    some may be missing: ", stdout);
+	text_escape(stdout, result->incomplete, true);
+	putchar('\n');
 }
 
 /* For people: to a program the state says it. */
@@ -77,19 +90,23 @@ static int show(const struct common *common,
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
 	_cleanup_(entries_fini) struct entries entries = { 0 };
+	struct rowlock_waiters_result result;
 	struct rowlock_errinfo error;
 	int code = command_open(common, &client);
 
 	if (code != 0)
 		return code;
-	if (entries_read(&entries, client, what, &error) < 0) {
+	if (entries_read(&entries, client, what, &error) < 0 ||
+	    entries_read_waiters(&entries, client, what, &result, &error) < 0) {
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
 		return EXIT_FAILED;
 	}
-	if (json)
+	if (json) {
 		put_json(&entries);
-	else if (entries.count > 0) {
+		entries_report_incomplete(&result);
+	} else if (entries.count > 0) {
 		put_lines(&entries);
+		put_incomplete(&result);
 		command_flush();
 		if (isatty(STDOUT_FILENO) == 1)
 			put_hints(&entries, rowlock_client_server(client));

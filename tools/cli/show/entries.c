@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "common/report.h"
 
 static void entry_fini(struct rowlock_entry *entry)
 {
@@ -125,9 +126,33 @@ int entries_read(struct entries *entries, struct rowlock_client *client,
 	return r;
 }
 
+int entries_read_waiters(struct entries *entries, struct rowlock_client *client,
+			 const struct rowlock_list_options *options,
+			 struct rowlock_waiters_result *ret_result,
+			 struct rowlock_errinfo *reterr)
+{
+	int r;
+
+	*ret_result =
+	    (struct rowlock_waiters_result){ .size = sizeof(*ret_result) };
+	r = rowlock_list_waiters(client, options, entries_add, entries,
+				 ret_result, reterr);
+	if (r == 0 && (entries->failed || entries->full))
+		r = fail_incomplete(entries, options->name,
+				    rowlock_client_server(client), reterr);
+	return r;
+}
+
+void entries_report_incomplete(const struct rowlock_waiters_result *result)
+{
+	if (*result->incomplete)
+		report(ROWLOCK_LOG_WARNING, "waiters may be missing: %s",
+		       result->incomplete);
+}
+
 void entry_holder(const struct rowlock_entry *entry, char *text, size_t size)
 {
-	if (entry->connection > 0)
+	if (entry->connection > 0 && !*entry->program)
 		/* None while the server ends it. */
 		snprintf(text, size, "connection %" PRIu64 "%s%s",
 			 entry->connection, *entry->host ? "@" : "",
@@ -137,6 +162,11 @@ void entry_holder(const struct rowlock_entry *entry, char *text, size_t size)
 	else
 		snprintf(text, size, "%s[%u]@%s", entry->program, entry->pid,
 			 entry->host);
+}
+
+bool entry_waits(const struct rowlock_entry *entry)
+{
+	return entry->place > 0;
 }
 
 bool entry_is_nameless(const struct rowlock_entry *entry)
@@ -153,6 +183,7 @@ const char *kind_word(enum rowlock_kind kind)
 		[ROWLOCK_KIND_READER] = "reader",
 		[ROWLOCK_KIND_PERMIT] = "permit",
 		[ROWLOCK_KIND_CANDIDATE] = "candidate",
+		[ROWLOCK_KIND_RWLOCK] = "rwlock",
 	};
 
 	return (size_t) kind < RLK_ARRAY_SIZE(words) ? words[kind] : "unknown";

@@ -33,6 +33,16 @@ int entries_read(struct entries *entries, struct rowlock_client *client,
 		 const struct rowlock_list_options *options,
 		 struct rowlock_errinfo *reterr);
 
+/** Add those that wait for @options->name. Writes @ret_result. Returns
+ *  rowlock_list_waiters()'s codes. */
+int entries_read_waiters(struct entries *entries, struct rowlock_client *client,
+			 const struct rowlock_list_options *options,
+			 struct rowlock_waiters_result *ret_result,
+			 struct rowlock_errinfo *reterr);
+
+/** Say in one line that waiters may be missing, if so. */
+void entries_report_incomplete(const struct rowlock_waiters_result *result);
+
 /** Keep a copy of @entry. A rowlock_list_fn; @arg is the entries. */
 int entries_add(const struct rowlock_entry *entry, void *arg);
 
@@ -48,6 +58,9 @@ void entry_put_lines(const struct rowlock_entry *entry);
 /** Write "program[pid]@host", or "connection 7@host", as far as known: "" if
  *  unknown. @text has @size bytes. */
 void entry_holder(const struct rowlock_entry *entry, char *text, size_t size);
+
+/** Is it one that waits in line? */
+bool entry_waits(const struct rowlock_entry *entry);
 
 /** Is it a held row whose holder this account may not see? */
 bool entry_is_nameless(const struct rowlock_entry *entry);

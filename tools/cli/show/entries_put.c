@@ -42,13 +42,34 @@ static void put_span(const char *key, bool known, uint64_t ms, const char *tail)
 
 static bool has_end(const struct rowlock_entry *entry)
 {
-	return entry->strategy == ROWLOCK_LEASE &&
+	return entry->strategy == ROWLOCK_LEASE && !entry_waits(entry) &&
 	       entry->state != ROWLOCK_STATE_FREE;
+}
+
+/* One line: there may be many. */
+static void put_waiter(const struct rowlock_entry *entry)
+{
+	char who[2100], span[TEXT_SPAN_SIZE];
+
+	entry_holder(entry, who, sizeof(who));
+	printf(
+	    "%-11s %" PRIu64 ". in line (%s, %s): ", "waiting:", entry->place,
+	    strategy_word(entry->strategy), kind_word(entry->kind));
+	text_escape(stdout, who, true);
+	text_span(entry->held_ms, span);
+	if (*entry->acquired_at)
+		printf(" for %s (%" PRIu64 " ms)", span, entry->held_ms);
+	putchar('\n');
 }
 
 void entry_put_lines(const struct rowlock_entry *entry)
 {
 	bool dead = entry->state == ROWLOCK_STATE_DEAD;
+
+	if (entry_waits(entry)) {
+		put_waiter(entry);
+		return;
+	}
 
 	put_field("name:", entry->name);
 	put_field("strategy:", strategy_word(entry->strategy));
@@ -144,5 +165,6 @@ void entry_put_json(const struct rowlock_entry *entry)
 	put_json_bits("attempt", entry->attempt);
 	put_json_number("token", entry->token > 0, entry->token);
 	put_json_number("connection", entry->connection > 0, entry->connection);
+	put_json_number("place", entry_waits(entry), entry->place);
 	putchar('}');
 }

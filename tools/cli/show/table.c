@@ -46,6 +46,18 @@ static const char *const titles[COLUMN_COUNT] = {
 	[COLUMN_INFO] = "INFO",
 };
 
+/* NULL: no such column. */
+static const char *const titles_of_waiters[COLUMN_COUNT] = {
+	[COLUMN_STRATEGY] = "STRATEGY", [COLUMN_NAME] = "NAME",
+	[COLUMN_KIND] = "KIND",         [COLUMN_STATE] = "PLACE",
+	[COLUMN_HELD] = "WAITED",       [COLUMN_HOLDER] = "WAITER",
+};
+
+static const char *title(const struct table *table, size_t c)
+{
+	return table->waiters ? titles_of_waiters[c] : titles[c];
+}
+
 static void lines_fini(struct lines *lines)
 {
 	for (size_t i = 0; i < lines->count; i++) {
@@ -131,7 +143,8 @@ static bool line_init(struct line *line, const struct table *table,
 	cell[COLUMN_STRATEGY] = strdup(strategy_word(entry->strategy));
 	cell[COLUMN_NAME] = escaped(entry->name);
 	cell[COLUMN_KIND] = strdup(kind(table, entry));
-	cell[COLUMN_STATE] = strdup(state_word(entry->state));
+	cell[COLUMN_STATE] = table->waiters ? number(entry->place)
+					    : strdup(state_word(entry->state));
 	cell[COLUMN_HELD] = holds ? span(entry->held_ms, "") : strdup("-");
 	cell[COLUMN_EXPIRES] = expires(entry);
 	cell[COLUMN_HOLDER] = holder(entry);
@@ -212,7 +225,10 @@ void table_init(struct table *table, bool wide)
 static void begin(struct table *table, const struct lines *lines, bool more)
 {
 	for (size_t c = 0; c < COLUMN_COUNT; c++) {
-		table->width[c] = strlen(titles[c]);
+		table->width[c] = 0;
+		if (!title(table, c))
+			continue;
+		table->width[c] = strlen(title(table, c));
 		for (size_t i = 0; i < lines->count; i++) {
 			size_t own = text_width(lines->list[i].cell[c]);
 
@@ -222,7 +238,7 @@ static void begin(struct table *table, const struct lines *lines, bool more)
 	}
 	if (table->columns > 0)
 		table_fit(table->width, table->columns, more);
-	put_line(table, titles, NULL);
+	put_line(table, table->waiters ? titles_of_waiters : titles, NULL);
 	table->begun = true;
 }
 

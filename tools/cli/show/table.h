@@ -31,11 +31,12 @@ enum table_column {
 struct table {
 	size_t columns; /* of the terminal; 0: no limit */
 	bool paint;
+	bool waiters; /* the columns are of those that wait */
 	bool begun;
 	size_t width[COLUMN_COUNT]; /* 0: not shown */
 };
 
-/** @wide: all columns in full, even on a terminal. */
+/** @wide: all columns in full, even on a terminal. The caller sets waiters. */
 void table_init(struct table *table, bool wide);
 
 /** Show @block; there is more to come if @more. Ends the process if there is no

@@ -52,7 +52,7 @@ static void leave_room(size_t *width)
 	};
 
 	for (size_t c = 0; c < COLUMN_COUNT; c++) {
-		if (width[c] < widest[c])
+		if (width[c] > 0 && width[c] < widest[c])
 			width[c] = widest[c];
 	}
 }
