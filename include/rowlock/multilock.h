@@ -36,8 +36,10 @@ extern "C" {
  *
  * rowlock_acquire() waits until all names are free at the same moment. The
  * waiters of one client for the same set are served in their order. Otherwise
- * there is no order: a multi-lock asks about every 50 ms, and may wait for ever
- * if others keep single names busy all the time. It is ROWLOCK_EDEADLOCK (a
+ * there is no order: a multi-lock stands in the server's line of one name that
+ * is held, asks for all when it is the first there, and begins at the end of
+ * another line if another name is held. So it may wait for ever if others keep
+ * single names busy all the time. It is ROWLOCK_EDEADLOCK (a
  * try: ROWLOCK_EBUSY) if the calling thread holds one of the names by a lock of
  * its own. One round trip and one commit if all are free, however many names
  * there are; if not, one more, and no commit.
