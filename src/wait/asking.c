@@ -328,6 +328,12 @@ static enum rlk_step ask_pinned(struct rlk_asking *asking)
 	else if (verdict == RLK_AGAIN)
 		rlk_end_transaction(asking,
 				    rlk_waiter_io_until(asking->waiter));
+	/* It is not known whether the row is locked, as the table is: wait. */
+	if (verdict == RLK_FAILURE && !asking->waiter->try &&
+	    asking->ask == RLK_ASK_FIRST) {
+		asking->ask = RLK_ASK_WAIT;
+		return RLK_STEP_AGAIN;
+	}
 	if (verdict != RLK_GRANTED)
 		return rlk_judge(asking, verdict, &request, &holder);
 	code = rlk_row_granted(asking);

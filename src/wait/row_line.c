@@ -81,7 +81,7 @@ enum rlk_step rlk_row_held(struct rlk_asking *asking)
 		return RLK_STEP_AGAIN;
 	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
 	fault = rlk_bell_owner(asking->conn, &request, &owner, &asking->error);
-	if (fault == RLK_KILLED)
+	if (rlk_fault_passes(fault))
 		return RLK_STEP_AGAIN;
 	if (fault) {
 		rlk_discard_conn(asking);
@@ -116,7 +116,8 @@ int rlk_row_granted(struct rlk_asking *asking)
 	/* A KILL QUERY for the wait may come as late as here. */
 	do
 		fault = rlk_bell_leave(asking->conn, &request, &asking->error);
-	while (fault == RLK_KILLED);
+	while (rlk_fault_passes(fault) &&
+	       rlk_now(asking->client->clock) < asking->waiter->give_up_ms);
 	if (!fault) {
 		rlk_line_move(asking, RLK_LINE_JOINS);
 		return 0;
