@@ -127,6 +127,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 			  struct rlk_holder *holder)
 {
 	struct rowlock_client *client = asking->client;
+	bool was_first;
 
 	/* An attempt in doubt is sent in full, so the row is another's. */
 	rlk_begin_anew(asking);
@@ -140,6 +141,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 		return rlk_end_with(asking, ROWLOCK_EBUSY);
 	if (asking->name->strategy->pins_connection)
 		return rlk_row_held(asking);
+	was_first = asking->line == RLK_LINE_FRONT;
 	rlk_doorbell_choose(asking, holder);
 	rlk_doorbell_note_wanted(asking);
 	if (holder->known)
@@ -152,8 +154,10 @@ static enum rlk_step held(struct rlk_asking *asking,
 	/* Only the first question tells which name of a set is held. */
 	if (asking->line == RLK_LINE_FRONT && asking->name->strategy->of_names)
 		asking->ask = RLK_ASK_FIRST;
-	/* The first in line knows that the holder will not ring. */
-	return asking->line == RLK_LINE_JOINS ? RLK_STEP_AGAIN : RLK_STEP_LATER;
+	/* The first in line knows that the holder will not ring; a set that
+	 * goes from line to line does so politely. */
+	return asking->line == RLK_LINE_JOINS && !was_first ? RLK_STEP_AGAIN
+							    : RLK_STEP_LATER;
 }
 
 /* ------------------------------------------------------------- one step */
