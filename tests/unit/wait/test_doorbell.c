@@ -288,6 +288,8 @@ static void deadline_in_line_looks_once_and_leaves_nothing(void **state)
 	assert_int_equal(fake_call(FAKE_BELL_WAIT, 0).id, 500);
 	fake_advance(250);
 	fake_await(FAKE_LOOK, 1);
+	/* It waits again. */
+	fake_await(FAKE_BELL_RESUME, 1);
 	fake_advance(250);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_count(FAKE_LOOK), 1);
