@@ -169,7 +169,7 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_list_waiters(
  *
  * lease: the row is deleted, and the holder's lost callback runs at its next
  * heartbeat (a third of its TTL) or rowlock_verify(). If others wait behind the
- * holder's connection and the name stays free for 150 ms, that connection is
+ * holder's connection and the name stays free for 300 ms, that connection is
  * killed, so that the next one has it at once; without the right to kill it the
  * waiters take the name within 20 seconds. The holds of the writer
  * and of all readers of a read/write lock of that name end as well, and all

@@ -170,7 +170,7 @@ static bool copy_texts(struct rowlock_client *client,
 }
 
 /* The longest time that a statement waits for a row: a backup's lock of all
- * tables waits for it (wait/doorbell.c). InnoDB looks once a second whether it
+ * tables waits for it (wait/row_line.c). InnoDB looks once a second whether it
  * is over (MySQL: lock_wait_timeout_thread()), so it may be a second more. */
 #define ROW_SLICE_MS 1000
 

@@ -41,7 +41,7 @@ enum { SETTINGS = 23 };
  * leases stay locked this long; shorter than any session lives. */
 #define PACKET_TRANSACTION_S 1
 
-/* A row is waited for in long slices, the table for a moment only: DDL may have
+/* A row is waited for in slices, the table for a moment only: DDL may have
  * it, or may keep others from it while it waits for somebody's hold to end. */
 #define TABLE_WAIT_S 1
 

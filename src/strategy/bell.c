@@ -210,7 +210,7 @@ enum rlk_fault rlk_bell_release(struct rlk_conn *conn,
 	if (fault)
 		return fault;
 	/* Without a row nothing was rung. The row is gone in any case: what
-	 * fails here only makes others wait a slice longer. */
+	 * fails here only makes others wait until they look. */
 	if (!rung) {
 		struct rowlock_errinfo error;
 

@@ -482,9 +482,8 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 		/* Waiting for a connection may have taken all the time. */
 		if (!asking->conn)
 			return get_conn(asking);
-		return asking->line == RLK_LINE_JOINS
-			   ? rlk_doorbell_stand(asking)
-			   : ask_pinned(asking);
+		return asking->line == RLK_LINE_JOINS ? rlk_row_stand(asking)
+						      : ask_pinned(asking);
 	}
 	step = ensure_session(asking);
 	if (step != RLK_STEP_AGAIN)

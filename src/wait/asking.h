@@ -17,7 +17,7 @@
  *      ^ |    wait ended                  |   ^
  *      | |                                |   | (a wait that was got at once)
  *      | +--------------------------------+---+
- *      |                 connection lost
+ *      |        connection lost, or the bell let go or kept with the hold
  *     APART ------> POLLS  (from JOINS and STANDS too: no use of bells)
  *
  * Only STANDS has a statement under way on its connection.
@@ -36,8 +36,9 @@ struct rlk_asking_look {
 	uint64_t swept;           /* attempt last swept as dead, */
 	unsigned int swept_which; /* and on which name or slot of it */
 	bool sweeps_alone;        /* the row stayed; it may be locked */
-	/* The connection that had the bell when the name was seen free; 0: the
-	 * last look found a holder. */
+	/* The name was seen free at the last look, and this connection had the
+	 * bell; 0: none. */
+	bool free;
 	uint64_t idle_bell;
 };
 

@@ -14,12 +14,12 @@
  * Meanwhile it looks, on another connection, when the holder's session ends,
  * and at least every 20 seconds: a holder may have died. The first in line
  * takes the name then. A waiter behind it does so only if two looks found the
- * name free and the bell with one and the same connection.
+ * name free and the bell with one and the same connection, or with none.
  *
  * A waiter whose process is stopped, or whose host has vanished, may get the
  * bell, and never ask. So the server closes a connection for bells after a few
- * idle seconds (api/options.c), and the next in line has it; a hold keeps its
- * bell by pings (background/pinger.c).
+ * idle seconds (api/options.c), one of a row after the idle bound, and the next
+ * in line has it; a hold keeps its bell by pings (background/pinger.c).
  *
  * If others wanted the name lately, a waiter joins the line at once, so that it
  * does not jump it.
@@ -156,8 +156,6 @@ void rlk_doorbell_begin(struct rlk_asking *asking)
 		rlk_line_move(asking, RLK_LINE_JOINS);
 }
 
-#define NO_BELLS "there are no user-level locks"
-
 static enum rlk_step refuse(struct rlk_asking *asking, const char *why)
 {
 	struct rowlock_client *client = asking->client;
@@ -264,9 +262,10 @@ static enum rlk_fault stand(struct rlk_asking *asking, bool *ret_got)
 
 	if (!asking->look.at_ms)
 		asking->look.at_ms = rlk_after(now, LOOK_SOON_MS);
-	/* The server tells of the end of a row's holder. */
+	/* The server tells of the end of a row's holder, but not that it is an
+	 * old server. */
 	asking->look.at_ms = asking->name->strategy->pins_connection
-				 ? RLK_NEVER
+				 ? rlk_after(now, RLK_LOOK_MOST_MS)
 				 : look_at(asking, now);
 	if (asking->look.at_ms < until)
 		until = asking->look.at_ms;
@@ -288,9 +287,15 @@ static enum rlk_fault stand(struct rlk_asking *asking, bool *ret_got)
 static void let_go(struct rlk_asking *asking)
 {
 	struct rlk_request request = bell_request(asking);
-	int64_t until = rlk_after(rlk_now(asking->client->clock), GRACE_MS);
+	int64_t least = rlk_after(rlk_now(asking->client->clock), GRACE_MS);
+	int64_t until = rlk_client_call_until(asking->client);
 	struct rowlock_errinfo error;
 
+	/* At the deadline it takes time that is left for that. */
+	if (asking->waiter->until_ms < until)
+		until = asking->waiter->until_ms;
+	if (until < least)
+		until = least;
 	if (asking->waiter->give_up_ms < until)
 		until = asking->waiter->give_up_ms;
 	rlk_line_move(asking, RLK_LINE_JOINS);
@@ -320,6 +325,7 @@ static void withdraw(struct rlk_asking *asking)
 		rlk_line_move(asking, RLK_LINE_JOINS);
 		return;
 	default:
+		asking->unheard = asking->name->strategy->pins_connection;
 		rlk_discard_conn(asking);
 	}
 }
@@ -372,6 +378,10 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 	bool got = false;
 	enum rlk_fault fault = stand(asking, &got);
 
+	/* The last look at a lease tells. */
+	if (asking->name->strategy->pins_connection &&
+	    (fault == RLK_DONE || fault == RLK_PENDING))
+		asking->error.code = 0;
 	switch (fault) {
 	case RLK_DONE:
 		return answered(asking, got, began);
@@ -440,11 +450,13 @@ static void plan_next(struct rlk_asking *asking,
 		      const struct rlk_request *request,
 		      struct rlk_holder *holder)
 {
-	asking->look.idle_bell = 0;
+	bool again = asking->look.swept == holder->attempt;
+
+	asking->look.free = false;
 	rlk_note_others(asking);
 	rlk_doorbell_note_wanted(asking);
-	/* Who has the bell now? */
-	if (rlk_holder_clear(asking, request, holder)) {
+	/* Who has the bell now? One that was removed before comes back. */
+	if (rlk_holder_clear(asking, request, holder) && !again) {
 		asking->look.at_ms = rlk_now(asking->client->clock);
 		return;
 	}
@@ -457,7 +469,7 @@ static void plan_next(struct rlk_asking *asking,
  * line. */
 static void see_free(struct rlk_asking *asking, uint64_t bell)
 {
-	bool same = bell && asking->look.idle_bell == bell &&
+	bool same = asking->look.free && asking->look.idle_bell == bell &&
 		    bell != rlk_conn_id(asking->conn);
 
 	if (asking->name->strategy->counted) {
@@ -465,12 +477,12 @@ static void see_free(struct rlk_asking *asking, uint64_t bell)
 		    rlk_after(rlk_now(asking->client->clock), RLK_LOOK_MOST_MS);
 		return;
 	}
+	asking->look.free = !same;
 	asking->look.idle_bell = bell;
 	asking->look.at_ms =
 	    rlk_after(rlk_now(asking->client->clock), LOOK_FREE_MS);
 	if (!same)
 		return;
-	asking->look.idle_bell = 0;
 	withdraw(asking);
 	asking->skips_line = asking->line == RLK_LINE_JOINS;
 	asking->ask = RLK_ASK_FIRST;
@@ -503,12 +515,18 @@ enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking)
 {
 	enum rlk_step step;
 
+	if (asking->line == RLK_LINE_JOINS && asking->client->many_writers) {
+		rlk_put_conn(asking);
+		return poll_instead(asking,
+				    "bells do not reach all clients here");
+	}
 	/* One that stands there stays, even where others poll by now. */
 	if (asking->line == RLK_LINE_JOINS &&
 	    !rlk_commit_bell_reaches(asking->client, asking->conn))
-		return refuse(asking, NO_BELLS);
+		return refuse(asking, "there are no user-level locks");
 	step = wait_for_bell(asking);
 	if (asking->line != RLK_LINE_STANDS || rlk_doorbell_must_go(asking) ||
+	    asking->name->strategy->pins_connection ||
 	    rlk_now(asking->client->clock) < asking->look.at_ms)
 		return step;
 	return look(asking);

@@ -24,6 +24,10 @@
 
 #include <stdatomic.h>
 
+/* Letting the bell go ends this much behind the caller's time: with the 100 ms
+ * of settle.c. */
+#define LEAVE_MS 80
+
 /* How long it is remembered whether a line stands there. */
 #define KNOWN_MS 1000
 
@@ -60,14 +64,16 @@ void rlk_row_begin(struct rlk_asking *asking)
 		asking->ask = RLK_ASK_WAIT;
 }
 
-/* An open transaction would keep others from altering the table. */
 static void join(struct rlk_asking *asking)
 {
 	rlk_line_move(asking, RLK_LINE_JOINS);
 	asking->ask = RLK_ASK_WAIT;
-	if (asking->conn)
-		rlk_end_transaction(asking,
-				    rlk_waiter_io_until(asking->waiter));
+}
+
+enum rlk_step rlk_row_stand(struct rlk_asking *asking)
+{
+	rlk_end_transaction(asking, rlk_waiter_io_until(asking->waiter));
+	return asking->conn ? rlk_doorbell_stand(asking) : RLK_STEP_AGAIN;
 }
 
 enum rlk_step rlk_row_held(struct rlk_asking *asking)
@@ -104,6 +110,15 @@ enum rlk_step rlk_row_waited(struct rlk_asking *asking)
 	return RLK_STEP_AGAIN;
 }
 
+/* A grant may come when the question is taken back (settle.c). */
+static int64_t leave_until(const struct rlk_asking *asking)
+{
+	int64_t until = rlk_client_call_until(asking->client);
+	int64_t last = rlk_after(asking->waiter->until_ms, LEAVE_MS);
+
+	return until < last ? until : last;
+}
+
 int rlk_row_granted(struct rlk_asking *asking)
 {
 	struct rlk_request request = rlk_hold_request(asking->hold);
@@ -112,7 +127,7 @@ int rlk_row_granted(struct rlk_asking *asking)
 	if (asking->line != RLK_LINE_FRONT)
 		return 0;
 	note(asking, true);
-	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
+	rlk_conn_set_until(asking->conn, leave_until(asking));
 	/* A KILL QUERY for the wait may come as late as here. */
 	do
 		fault = rlk_bell_leave(asking->conn, &request, &asking->error);

@@ -14,6 +14,11 @@ void rlk_row_begin(struct rlk_asking *asking);
  *  else wait for a slice. */
 enum rlk_step rlk_row_held(struct rlk_asking *asking);
 
+/** Stand in line on asking->conn, whose transaction is ended first: its own
+ * last question has left one, or a try that was refused. It would keep others
+ * from altering the table for the whole wait. */
+enum rlk_step rlk_row_stand(struct rlk_asking *asking);
+
 /** A slice in the queue of the row is over: join the line. */
 enum rlk_step rlk_row_waited(struct rlk_asking *asking);
 

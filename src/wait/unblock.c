@@ -4,9 +4,11 @@
  * then its connection keeps the bell, behind which the others wait.
  *
  * That connection cannot be told from the one of the first in line, but by what
- * it does: the first in line asks for the name every 75 ms. So if the name is
- * still free after twice that time, and the bell where it was, its owner does
- * not ask, and its connection is ended. The next in line has the bell at once.
+ * it does: the first in line asks for the name every 150 ms at least. So if the
+ * name is still free after twice that time, and the bell where it was, its
+ * owner does not ask, and its connection is ended. The next in line has the
+ * bell at once. It may be the commit connection of the holder's client: what is
+ * under way there is settled as after every lost connection.
  *
  * Failure modes: without the right to end another account's connection the
  * waiters take the name when they look for the holder themselves (doorbell.c).
@@ -18,7 +20,7 @@
 #include "strategy/bell.h"
 #include "strategy/sides.h"
 
-#define PATIENCE_MS 150
+#define PATIENCE_MS 300
 
 /* A line that a break may leave behind a bell: that of a lease, and that of
  * readers and writers. Permits have no holder with a bell. */
@@ -62,7 +64,7 @@ void rlk_unblock(struct rowlock_client *client, struct rlk_conn *conn,
 		{ .slot = 0 },
 		{ .slot = RLK_SLOT_WRITER },
 	};
-	bool waits = false;
+	bool had = false;
 
 	if (client->many_writers || client->bells_refused)
 		return;
@@ -71,9 +73,9 @@ void rlk_unblock(struct rowlock_client *client, struct rlk_conn *conn,
 		    request_of(client, &lines[i], name);
 
 		lines[i].owner = owner_of(conn, &request);
-		waits = waits || lines[i].owner;
+		had = had || lines[i].owner;
 	}
-	if (!waits || !rlk_conn_rest(conn, PATIENCE_MS))
+	if (!had || !rlk_conn_rest(conn, PATIENCE_MS))
 		return;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(lines); i++) {
 		struct rlk_request request =

@@ -9,7 +9,7 @@
 /**
  * The lease of @name, or its read/write lock, was broken: on @conn, end the
  * connection that has its bell, unless the name is taken meanwhile. Blocks for
- * 150 ms if there is one. A failure is no error: a waiter looks by itself
+ * 300 ms if there is one. A failure is no error: a waiter looks by itself
  * later.
  */
 void rlk_unblock(struct rowlock_client *client, struct rlk_conn *conn,
