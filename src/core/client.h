@@ -47,7 +47,13 @@ enum rlk_bay {
  *  contention of milliseconds already fails on MariaDB. */
 #define RLK_LOCK_WAIT_S 1
 
+/** Tables of what was seen of names lately have this many places; two names may
+ *  have the same one. */
 #define RLK_BUSY_NAMES 256
+static inline size_t rlk_busy_place(const char *name)
+{
+	return rlk_scramble(rlk_text_hash(name)) % RLK_BUSY_NAMES;
+}
 
 /** Group commit of requests of one kind: requests of a moment share a round
  *  trip on a connection of @bay. See group/commit.h. */

@@ -36,7 +36,6 @@
 #include "wait/doorbell.h"
 
 #include "base/error.h"
-#include "base/text.h"
 #include "core/call.h"
 #include "core/waiter.h"
 #include "db/lend.h"
@@ -97,21 +96,16 @@ void rlk_discard_conn(struct rlk_asking *asking)
 
 /* ----------------------------------------------------------------- busy */
 
-static _Atomic int64_t *busy_until(struct rowlock_client *client,
-				   const char *name)
-{
-	return &client->busy_until_ms[rlk_scramble(rlk_text_hash(name)) %
-				      RLK_BUSY_NAMES];
-}
-
 bool rlk_doorbell_busy(struct rowlock_client *client, const char *name)
 {
-	return rlk_now(client->clock) < *busy_until(client, name);
+	return rlk_now(client->clock) <
+	       client->busy_until_ms[rlk_busy_place(name)];
 }
 
 void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name)
 {
-	*busy_until(client, name) = rlk_after(rlk_now(client->clock), BUSY_MS);
+	client->busy_until_ms[rlk_busy_place(name)] =
+	    rlk_after(rlk_now(client->clock), BUSY_MS);
 }
 
 void rlk_doorbell_note_wanted(struct rlk_asking *asking)

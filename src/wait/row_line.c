@@ -24,19 +24,13 @@
 
 #include <stdatomic.h>
 
-/* Letting the bell go ends this much behind the caller's time: with the 100 ms
- * of settle.c. */
-#define LEAVE_MS 80
-
 /* How long it is remembered whether a line stands there. */
 #define KNOWN_MS 1000
 
 /* Until when a line is known to stand there; negative: until when none is. */
 static _Atomic int64_t *known(const struct rlk_asking *asking)
 {
-	uint64_t hash = rlk_scramble(rlk_text_hash(asking->name->text));
-
-	return &asking->client->row_line_ms[hash % RLK_BUSY_NAMES];
+	return &asking->client->row_line_ms[rlk_busy_place(asking->name->text)];
 }
 
 static void note(struct rlk_asking *asking, bool stands)
@@ -114,7 +108,7 @@ enum rlk_step rlk_row_waited(struct rlk_asking *asking)
 static int64_t leave_until(const struct rlk_asking *asking)
 {
 	int64_t until = rlk_client_call_until(asking->client);
-	int64_t last = rlk_after(asking->waiter->until_ms, LEAVE_MS);
+	int64_t last = rlk_after(asking->waiter->until_ms, RLK_OVERRUN_MS);
 
 	return until < last ? until : last;
 }

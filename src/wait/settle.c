@@ -30,10 +30,8 @@
 /* Between two tries to end a session. */
 #define REST_MS 20
 
-/* Parts of the 100 ms by which an acquire may overrun its deadline: for the
- * server's answer, and all together; the rest is for a busy machine. */
+/* The server's answer has this part of RLK_OVERRUN_MS. */
 #define TAKE_BACK_MS 60
-#define OVERRUN_MS 80
 
 void rlk_fail_abandoned(struct rlk_asking *asking)
 {
@@ -165,7 +163,7 @@ void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
 int64_t rlk_interrupt_wait(struct rlk_asking *asking)
 {
 	int64_t until = rlk_after(rlk_now(asking->client->clock), TAKE_BACK_MS);
-	int64_t last = rlk_after(asking->waiter->until_ms, OVERRUN_MS);
+	int64_t last = rlk_after(asking->waiter->until_ms, RLK_OVERRUN_MS);
 
 	if (last < until)
 		until = last;

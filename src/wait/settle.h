@@ -4,6 +4,10 @@
 
 #include "wait/asking.h"
 
+/** An acquire stops waiting for the server this much behind its deadline; the
+ *  rest of the 100 ms that it may overrun is for a busy machine. */
+#define RLK_OVERRUN_MS 80
+
 enum rlk_settled {
 	RLK_SETTLED,   /* the request is over for good: ask again */
 	RLK_ANEW,      /* outcome unknown: ask later, as another attempt */

@@ -22,7 +22,7 @@ struct sim_bell {
 
 struct sim_bell_counts sim_bell_counts;
 
-/* Of leases, of rows, of readers and writers, and of permits. */
+/* Leases, rows, read/write locks and semaphores have bells of their own. */
 #define BELLS (4 * SIM_NAMES)
 static struct sim_bell bells[BELLS];
 
