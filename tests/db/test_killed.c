@@ -15,42 +15,13 @@
 
 #include "base/random.h"
 #include "db_test.h"
-#include "proxy.h"
+#include "proxy_case.h"
 
 /* KILL QUERY, the two limits of time, a lock of the table, a deadlock. */
 static const unsigned int passing[] = { 1317, 1969, 3024, 1205, 1213 };
 
 /* The last words of servers. */
 static const unsigned int last_words[] = { 1053, 1077, 1152, 1927, 3169, 4031 };
-
-static struct proxy *proxy_to_server(void)
-{
-	char server[160];
-	char reason[256] = "";
-	const struct proxy_options options = { .server = server, .seed = 1 };
-	struct proxy *proxy;
-
-	proxy_server_of(db_dsn(), server, sizeof(server));
-	proxy = proxy_start(&options, reason, sizeof(reason));
-	if (!proxy)
-		fail_msg("%s", reason);
-	return proxy;
-}
-
-__attribute__((format(printf, 2, 3))) static void tell(struct proxy *proxy,
-						       const char *format, ...)
-{
-	char words[512];
-	char *problem;
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	problem = proxy_tell(proxy, words);
-	if (problem)
-		fail_msg("%s: %s", words, problem);
-}
 
 static const char *dsn_by(const struct proxy *proxy)
 {
@@ -63,7 +34,7 @@ static const char *dsn_by(const struct proxy *proxy)
 static void an_interruption_of_each_statement_passes(void **state)
 {
 	static const char *const statements[] = { "SET NAMES*", "SELECT 0,*" };
-	struct proxy *proxy = proxy_to_server();
+	struct proxy *proxy = proxy_to(db_dsn());
 
 	(void) state;
 	for (size_t s = 0; s < RLK_ARRAY_SIZE(statements); s++)
@@ -81,7 +52,7 @@ static void an_interruption_of_each_statement_passes(void **state)
 
 static void interruptions_without_end_are_no_refusal(void **state)
 {
-	struct proxy *proxy = proxy_to_server();
+	struct proxy *proxy = proxy_to(db_dsn());
 	struct rowlock_errinfo error;
 
 	(void) state;
@@ -95,7 +66,7 @@ static void interruptions_without_end_are_no_refusal(void **state)
 
 static void an_interrupted_login_is_no_refusal(void **state)
 {
-	struct proxy *proxy = proxy_to_server();
+	struct proxy *proxy = proxy_to(db_dsn());
 	struct rowlock_errinfo error;
 
 	(void) state;
@@ -114,7 +85,7 @@ static void the_check_of_the_tables_begins_anew(void **state)
 		"*information_schema.COLUMNS*",
 		"*information_schema.STATISTICS*",
 	};
-	struct proxy *proxy = proxy_to_server();
+	struct proxy *proxy = proxy_to(db_dsn());
 	struct rlk_conn *conn = db_open(dsn_by(proxy), &db_lease);
 
 	(void) state;
@@ -144,7 +115,7 @@ static void patience_outlasts_the_end_of_a_server(void **state)
 {
 	static const char *const places[] = { "command=login",
 					      "sql=\"SET NAMES*\"" };
-	struct proxy *proxy = proxy_to_server();
+	struct proxy *proxy = proxy_to(db_dsn());
 	struct rlk_conn_target target = db_target(dsn_by(proxy));
 	const struct rlk_pool_bay bay = { .profile = db_lease, .limit = 1 };
 

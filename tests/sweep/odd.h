@@ -9,37 +9,8 @@
 #include <string.h>
 
 #include "patience.h"
-#include "proxy.h"
+#include "proxy_case.h"
 #include "test.h"
-
-static inline struct proxy *proxy_to(const char *dsn)
-{
-	char server[160];
-	char reason[256] = "";
-	const struct proxy_options options = { .server = server, .seed = 1 };
-	struct proxy *proxy;
-
-	proxy_server_of(dsn, server, sizeof(server));
-	proxy = proxy_start(&options, reason, sizeof(reason));
-	if (!proxy)
-		fail_msg("%s", reason);
-	return proxy;
-}
-
-__attribute__((format(printf, 2, 3))) static inline void tell(
-    struct proxy *proxy, const char *format, ...)
-{
-	char words[512];
-	char *problem;
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	problem = proxy_tell(proxy, words);
-	if (problem)
-		fail_msg("%s: %s", words, problem);
-}
 
 /* A client by way of @proxy to the account of @dsn. */
 static inline struct rowlock_client *client_by(struct proxy *proxy,
