@@ -11,10 +11,11 @@
  *
  * Any number of readers hold a name at the same time; a writer holds it alone.
  * A waiting writer keeps new readers out, so it gets in when the earlier ones
- * have released. Waiters take turns as with other locks. (Not between the nodes
- * of a cluster, nor where all wait_connections are in use: there the first that
- * asks gets in.) The readers of one client share a row, which is asked for
- * again every 50 ms (client option handover_ms) as long as new ones come.
+ * have released. Waiters take turns as with other locks; readers with no writer
+ * between them come in together. (Not between the nodes of a cluster, nor where
+ * all wait_connections are in use: there the first that asks gets in.) The
+ * readers of one client share a row, which is asked for again every 50 ms
+ * (client option handover_ms) as long as new ones come.
  *
  * A name under a read/write lock and the same name under rowlock_new() are two
  * different locks.

@@ -11,6 +11,16 @@
  * On MariaDB the DELETE itself lets the bell go: the next in line is on its way
  * while the row's end is being committed, and its INSERT waits for just that.
  * On MySQL the same starves the waiters, so it takes a statement more.
+ *
+ * The bell of readers and writers is handed on in the server among readers that
+ * may come in together: the first that was let in opens the gate, a user-level
+ * lock "BELL/gate". A reader that gets the bell while that is in use takes a
+ * lane, "BELL/1" and so on, and lets the bell go, all in the statement in which
+ * it waits: N readers are on their way at once. A lane says that its reader has
+ * yet to come in. A writer behind them waits for each lane before it asks, or
+ * it would overtake them. If all lanes are in use, a reader keeps the bell. The
+ * select list is evaluated from left to right; no table is named, as a wait
+ * would keep DDL out of it.
  */
 #include "strategy/bell.h"
 
@@ -18,6 +28,7 @@
 #include "base/set_text.h"
 #include "db/server.h"
 #include "strategy/attempt.h"
+#include "strategy/sides.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,6 +41,55 @@ static const struct rlk_stmt_def wait_def = {
 	 * people see the name that is waited for (waiting.h). */
 	.once = true,
 	.waits = true,
+};
+
+/* clang-format off */
+#define EACH_LANE(X)                                                           \
+	X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)                                \
+	X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+/* clang-format on */
+#define LANE(n) "CONCAT(b.bell, '/" #n "')"
+/* CASE takes the first lane that is free, and looks at no further one. */
+#define PASS(n) "WHEN GET_LOCK(" LANE(n) ", 0) THEN " #n " * " LET_GO " "
+#define DRAIN(n) " + GET_LOCK(" LANE(n) ", 3600) + RELEASE_LOCK(" LANE(n) ")"
+#define LET_GO "RELEASE_LOCK(b.bell)"
+#define HAS_IT "IS_USED_LOCK(b.bell) = CONNECTION_ID()"
+#define IS_OPEN "IS_USED_LOCK(CONCAT(b.bell, '/gate')) IS NOT NULL"
+#define OF_BELL " FROM (SELECT ? AS bell) b"
+
+static const struct rlk_stmt_def wait_reader_def = {
+	"wait",
+	"SELECT CAST(GET_LOCK(?, ?) AS SIGNED), "
+	"CAST(IF(" HAS_IT " AND " IS_OPEN ", "
+	"CASE " EACH_LANE(PASS) "ELSE 0 END, 0) AS SIGNED)" OF_BELL,
+	.once = true,
+	.waits = true,
+};
+
+static const struct rlk_stmt_def wait_writer_def = {
+	"wait",
+	"SELECT CAST(GET_LOCK(?, ?) AS SIGNED), "
+	"CAST(IF(" HAS_IT
+	", 0 * (0" EACH_LANE(DRAIN) "), 0) AS SIGNED)" OF_BELL,
+	.once = true,
+	.waits = true,
+};
+
+static const struct rlk_stmt_def open_def = {
+	"ring",
+	"SELECT CAST(GET_LOCK(CONCAT(?, '/gate'), 0) AS SIGNED), "
+	"CAST(RELEASE_LOCK(?) AS SIGNED), "
+	"CAST(IS_USED_LOCK(?) AS UNSIGNED)",
+};
+
+static const struct rlk_stmt_def close_def = {
+	"close the gate",
+	"DO RELEASE_LOCK(CONCAT(?, '/gate'))",
+};
+
+static const struct rlk_stmt_def leave_lane_def = {
+	"leave the lane",
+	"DO RELEASE_LOCK(CONCAT(?, '/', ?))",
 };
 
 static const struct rlk_stmt_def owner_def = {
@@ -84,9 +144,18 @@ struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 			      rlk_conn_schema(conn), name.text);
 }
 
-static bool is_got(const struct rlk_reply *reply)
+bool rlk_bell_has_gate(const struct rlk_request *request)
 {
-	return reply->has_row && reply->columns[0].i64 == 1;
+	return kind_of(request) == 's';
+}
+
+static struct rlk_bell_turn turn_of(const struct rlk_reply *reply)
+{
+	unsigned int lane = (unsigned int) reply->columns[1].i64;
+
+	if (!reply->has_row || reply->columns[0].i64 != 1)
+		return (struct rlk_bell_turn){ .got = false };
+	return (struct rlk_bell_turn){ .got = !lane, .lane = lane };
 }
 
 struct seconds {
@@ -107,32 +176,42 @@ static struct seconds seconds_of(struct rlk_conn *conn, uint64_t ms)
 	return seconds;
 }
 
+static const struct rlk_stmt_def *wait_of(const struct rlk_request *request)
+{
+	if (!rlk_bell_has_gate(request))
+		return &wait_def;
+	return request->slot == RLK_SLOT_WRITER ? &wait_writer_def
+						: &wait_reader_def;
+}
+
 enum rlk_fault rlk_bell_wait(struct rlk_conn *conn,
 			     const struct rlk_request *request,
-			     uint64_t wait_ms, bool *ret_got,
+			     uint64_t wait_ms, struct rlk_bell_turn *ret_turn,
 			     struct rowlock_errinfo *reterr)
 {
 	struct rlk_bell bell = rlk_bell_of(conn, request);
 	struct seconds seconds = seconds_of(conn, wait_ms);
 	const struct rlk_value params[] = { rlk_text(bell.text),
-					    rlk_text(seconds.text) };
+					    rlk_text(seconds.text),
+					    rlk_text(bell.text) };
 	struct rlk_reply reply;
 	enum rlk_fault fault =
-	    rlk_stmt_run(conn, &wait_def, params, &reply, reterr);
+	    rlk_stmt_run(conn, wait_of(request), params, &reply, reterr);
 
 	if (!fault)
-		*ret_got = is_got(&reply);
+		*ret_turn = turn_of(&reply);
 	return fault;
 }
 
-enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
+enum rlk_fault rlk_bell_resume(struct rlk_conn *conn,
+			       struct rlk_bell_turn *ret_turn,
 			       struct rowlock_errinfo *reterr)
 {
 	struct rlk_reply reply;
 	enum rlk_fault fault = rlk_stmt_resume(conn, &reply, reterr);
 
 	if (!fault)
-		*ret_got = is_got(&reply);
+		*ret_turn = turn_of(&reply);
 	return fault;
 }
 
@@ -163,6 +242,17 @@ enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
 	return rlk_stmt_run(conn, &ring_def, params, &reply, reterr);
 }
 
+/* A user-level lock counts how often it was got. */
+static enum rlk_fault check_left(struct rlk_conn *conn, uint64_t owner,
+				 struct rowlock_errinfo *reterr)
+{
+	if (owner != rlk_conn_id(conn))
+		return RLK_DONE;
+	rlk_fail(reterr, ROWLOCK_EDB, "ring: %s has executed a wait twice",
+		 rlk_conn_server(conn)->name);
+	return RLK_REFUSED;
+}
+
 enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      struct rowlock_errinfo *reterr)
@@ -174,13 +264,42 @@ enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
 	enum rlk_fault fault =
 	    rlk_stmt_run(conn, &leave_def, params, &reply, reterr);
 
-	if (fault || !reply.has_row ||
-	    reply.columns[1].u64 != rlk_conn_id(conn))
+	if (fault || !reply.has_row)
 		return fault;
-	/* A user-level lock counts how often it was got. */
-	rlk_fail(reterr, ROWLOCK_EDB, "ring: %s has executed a wait twice",
-		 rlk_conn_server(conn)->name);
-	return RLK_REFUSED;
+	return check_left(conn, reply.columns[1].u64, reterr);
+}
+
+enum rlk_fault rlk_bell_leave_open(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   struct rowlock_errinfo *reterr)
+{
+	struct rlk_bell bell = rlk_bell_of(conn, request);
+	const struct rlk_value params[] = { rlk_text(bell.text),
+					    rlk_text(bell.text),
+					    rlk_text(bell.text) };
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &open_def, params, &reply, reterr);
+
+	if (fault || !reply.has_row)
+		return fault;
+	fault = check_left(conn, reply.columns[2].u64, reterr);
+	if (fault || reply.columns[0].i64 != 1)
+		return fault;
+	return rlk_stmt_run(conn, &close_def, params, &reply, reterr);
+}
+
+enum rlk_fault rlk_bell_leave_lane(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   unsigned int lane,
+				   struct rowlock_errinfo *reterr)
+{
+	struct rlk_bell bell = rlk_bell_of(conn, request);
+	const struct rlk_value params[] = { rlk_text(bell.text),
+					    rlk_u64(lane) };
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, &leave_lane_def, params, &reply, reterr);
 }
 
 enum rlk_fault rlk_bell_release(struct rlk_conn *conn,

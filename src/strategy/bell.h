@@ -32,6 +32,15 @@ struct rlk_bell rlk_bell_of(struct rlk_conn *conn,
 struct rlk_bell rlk_bell_named(const struct rlk_key *key, char kind,
 			       const char *schema, const char *name);
 
+/** The end of a wait for a bell. */
+struct rlk_bell_turn {
+	bool got;          /* it is ours */
+	unsigned int lane; /* of a reader that has let it go by; else 0 */
+};
+
+/** Is it the bell of readers and writers? Only they have a gate and lanes. */
+bool rlk_bell_has_gate(const struct rlk_request *request);
+
 /**
  * Stand in line for the bell of @request, @wait_ms at the most. RLK_DONE, and
  * *@ret_got. RLK_PENDING: the deadline or an interrupt came first, and the
@@ -41,12 +50,17 @@ struct rlk_bell rlk_bell_named(const struct rlk_key *key, char kind,
  *
  * The server ends the wait of a client that has closed its connection within a
  * second (both servers: MDL_context::acquire_lock() in sql/mdl.cc).
+ *
+ * A reader that gets the bell while the gate is open lets it go by at once, in
+ * the server, and has a lane instead until rlk_bell_leave_lane(). A writer that
+ * gets it waits until each lane was left.
  */
 enum rlk_fault rlk_bell_wait(struct rlk_conn *conn,
 			     const struct rlk_request *request,
-			     uint64_t wait_ms, bool *ret_got,
+			     uint64_t wait_ms, struct rlk_bell_turn *ret_turn,
 			     struct rowlock_errinfo *reterr);
-enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
+enum rlk_fault rlk_bell_resume(struct rlk_conn *conn,
+			       struct rlk_bell_turn *ret_turn,
 			       struct rowlock_errinfo *reterr);
 
 /** The number of the connection that has the bell of @request; 0: none. */
@@ -66,6 +80,18 @@ enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
 enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      struct rowlock_errinfo *reterr);
+
+/** As rlk_bell_leave(), by a reader that was let in: for a round trip the gate
+ *  is open, and the readers behind it let the bell go by. */
+enum rlk_fault rlk_bell_leave_open(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   struct rowlock_errinfo *reterr);
+
+/** Leave @lane: the reader's row is there, or will not be. */
+enum rlk_fault rlk_bell_leave_lane(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   unsigned int lane,
+				   struct rowlock_errinfo *reterr);
 
 /** Delete the row of @request, and let its bell go, which was got on @conn.
  *  As the strategy's release(); the bell is let go unless that fails. */

@@ -141,7 +141,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 		return rlk_end_with(asking, ROWLOCK_EBUSY);
 	if (asking->name->strategy->pins_connection)
 		return rlk_row_held(asking);
-	was_first = asking->line == RLK_LINE_FRONT;
+	was_first = rlk_doorbell_had(asking);
 	rlk_doorbell_choose(asking, holder);
 	rlk_doorbell_note_wanted(asking);
 	if (holder->known)
@@ -489,7 +489,7 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 	if (step != RLK_STEP_AGAIN)
 		return step;
 	/* The bell's waiter keeps it, even where others poll by now. */
-	return !asking->round_ms && (asking->line == RLK_LINE_FRONT ||
+	return !asking->round_ms && (rlk_doorbell_had(asking) ||
 				     asking->line == RLK_LINE_JOINS)
 		   ? rlk_doorbell_step(asking)
 		   : ask_shared(asking);

@@ -14,10 +14,13 @@
  *
  *               bell got
  *     JOINS <-------------> STANDS ------> FRONT
- *      ^ |    wait ended                  |   ^
- *      | |                                |   | (a wait that was got at once)
- *      | +--------------------------------+---+
- *      |        connection lost, or the bell let go or kept with the hold
+ *      ^ |    wait ended       |          |   ^
+ *      | |                     v          |   | (a wait that was got at once,
+ *      | |                   PASSES       |   |  likewise to PASSES)
+ *      | |                     |          |   |
+ *      | +---------------------+----------+---+
+ *      |        connection lost, or the bell let go or kept with the hold,
+ *      |        or the lane left
  *     APART ------> POLLS  (from JOINS and STANDS too: no use of bells)
  *
  * Only STANDS has a statement under way on its connection.
@@ -27,6 +30,8 @@ enum rlk_line {
 	RLK_LINE_JOINS,  /* is to stand in it next */
 	RLK_LINE_STANDS, /* conn waits for the bell in the server */
 	RLK_LINE_FRONT,  /* conn has the bell: the first in line */
+	RLK_LINE_PASSES, /* a reader that let the bell go by, behind another
+			    that was let in: conn has a lane */
 	RLK_LINE_POLLS,  /* bells are of no use to this one */
 };
 
@@ -60,6 +65,7 @@ struct rlk_asking {
 	enum rlk_line line;
 	struct rlk_asking_look look;
 	int64_t said_ms;    /* when conn was last used */
+	unsigned int lane;  /* conn's, if it PASSES */
 	unsigned int which; /* of a set: the name in whose line it stands */
 	bool skips_line;    /* it may be ours, or free: ask at once */
 	unsigned int makes; /* times that its row was made */

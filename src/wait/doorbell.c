@@ -21,6 +21,11 @@
  * idle seconds (api/options.c), one of a row after the idle bound, and the next
  * in line has it; a hold keeps its bell by pings (background/pinger.c).
  *
+ * Readers may come in together. The first that was let in opens the gate as it
+ * lets the bell go; the readers behind it let the bell go by in the server, up
+ * to the next writer, and ask at the same time. That writer waits until each of
+ * them is in (strategy/bell.c); one that a newcomer keeps out asks again.
+ *
  * If others wanted the name lately, a waiter joins the line at once, so that it
  * does not jump it.
  *
@@ -70,16 +75,19 @@
 
 void rlk_line_move(struct rlk_asking *asking, enum rlk_line to)
 {
-	static const bool allowed[][5] = {
+	static const bool allowed[][6] = {
 		[RLK_LINE_APART] = { [RLK_LINE_JOINS] = true,
 				     [RLK_LINE_POLLS] = true },
 		[RLK_LINE_JOINS] = { [RLK_LINE_STANDS] = true,
 				     [RLK_LINE_FRONT] = true,
+				     [RLK_LINE_PASSES] = true,
 				     [RLK_LINE_POLLS] = true },
 		[RLK_LINE_STANDS] = { [RLK_LINE_JOINS] = true,
 				      [RLK_LINE_FRONT] = true,
+				      [RLK_LINE_PASSES] = true,
 				      [RLK_LINE_POLLS] = true },
 		[RLK_LINE_FRONT] = { [RLK_LINE_JOINS] = true },
+		[RLK_LINE_PASSES] = { [RLK_LINE_JOINS] = true },
 		[RLK_LINE_POLLS] = { false },
 	};
 
@@ -87,9 +95,15 @@ void rlk_line_move(struct rlk_asking *asking, enum rlk_line to)
 	asking->line = to;
 }
 
+bool rlk_doorbell_had(const struct rlk_asking *asking)
+{
+	return asking->line == RLK_LINE_FRONT ||
+	       asking->line == RLK_LINE_PASSES;
+}
+
 void rlk_discard_conn(struct rlk_asking *asking)
 {
-	if (asking->line == RLK_LINE_STANDS || asking->line == RLK_LINE_FRONT)
+	if (asking->line == RLK_LINE_STANDS || rlk_doorbell_had(asking))
 		rlk_line_move(asking, RLK_LINE_JOINS);
 	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
 }
@@ -201,7 +215,7 @@ void rlk_doorbell_notice_end(struct rlk_asking *asking)
 	const struct rlk_conn *conn = asking->conn;
 
 	if (!conn || (!rlk_conn_retired(conn) &&
-		      (asking->line != RLK_LINE_FRONT || rlk_conn_alive(conn))))
+		      (!rlk_doorbell_had(asking) || rlk_conn_alive(conn))))
 		return;
 	asking->round_ms = 0;
 	rlk_discard_conn(asking);
@@ -247,7 +261,8 @@ static struct rlk_request bell_request(const struct rlk_asking *asking)
 }
 
 /* Wait for the bell until the caller's time is up, or the next look is due. */
-static enum rlk_fault stand(struct rlk_asking *asking, bool *ret_got)
+static enum rlk_fault stand(struct rlk_asking *asking,
+			    struct rlk_bell_turn *ret_turn)
 {
 	int64_t now = rlk_now(asking->client->clock);
 	int64_t until = rlk_after(asking->waiter->until_ms, GRACE_MS);
@@ -266,9 +281,9 @@ static enum rlk_fault stand(struct rlk_asking *asking, bool *ret_got)
 	rlk_conn_set_until(asking->conn, until);
 	rlk_expose_conn(asking, asking->conn);
 	fault = asking->line == RLK_LINE_STANDS
-		    ? rlk_bell_resume(asking->conn, ret_got, &asking->error)
+		    ? rlk_bell_resume(asking->conn, ret_turn, &asking->error)
 		    : rlk_bell_wait(asking->conn, &request, left(asking, now),
-				    ret_got, &asking->error);
+				    ret_turn, &asking->error);
 	rlk_expose_conn(asking, NULL);
 	asking->said_ms = rlk_now(asking->client->clock);
 	if (asking->name->strategy->needs_session && took_long(asking, now))
@@ -276,14 +291,30 @@ static enum rlk_fault stand(struct rlk_asking *asking, bool *ret_got)
 	return fault;
 }
 
-/* Let go of the bell that the connection has, or may have. A connection that
- * does not answer in time is closed, which lets the bell go. */
+/* The readers behind one that was let in come in together with it. */
+static enum rlk_fault leave(const struct rlk_asking *asking,
+			    const struct rlk_request *request,
+			    struct rowlock_errinfo *reterr)
+{
+	bool granted = asking->line == RLK_LINE_FRONT && asking->code == 0;
+
+	if (asking->line == RLK_LINE_PASSES)
+		return rlk_bell_leave_lane(asking->conn, request, asking->lane,
+					   reterr);
+	return granted && asking->name->strategy->shared
+		   ? rlk_bell_leave_open(asking->conn, request, reterr)
+		   : rlk_bell_leave(asking->conn, request, reterr);
+}
+
+/* Let go of the lane, or of the bell, that the connection has, or may have. One
+ * that does not answer in time is closed, which lets both go. */
 static void let_go(struct rlk_asking *asking)
 {
 	struct rlk_request request = bell_request(asking);
 	int64_t least = rlk_after(rlk_now(asking->client->clock), GRACE_MS);
 	int64_t until = rlk_client_call_until(asking->client);
 	struct rowlock_errinfo error;
+	enum rlk_fault fault;
 
 	/* At the deadline it takes time that is left for that. */
 	if (asking->waiter->until_ms < until)
@@ -292,26 +323,48 @@ static void let_go(struct rlk_asking *asking)
 		until = least;
 	if (asking->waiter->give_up_ms < until)
 		until = asking->waiter->give_up_ms;
-	rlk_line_move(asking, RLK_LINE_JOINS);
 	rlk_conn_set_until(asking->conn, until);
-	if (rlk_bell_leave(asking->conn, &request, &error))
+	fault = leave(asking, &request, &error);
+	rlk_line_move(asking, RLK_LINE_JOINS);
+	if (fault)
 		rlk_discard_conn(asking);
+}
+
+/* The wait was interrupted; the connection may just have got the bell, or a
+ * lane that it does not know of. */
+static void forsake(struct rlk_asking *asking)
+{
+	struct rlk_request request = bell_request(asking);
+
+	if (rlk_bell_has_gate(&request))
+		rlk_discard_conn(asking);
+	else
+		let_go(asking);
+}
+
+static void take_place(struct rlk_asking *asking, struct rlk_bell_turn turn)
+{
+	asking->lane = turn.lane;
+	if (turn.lane)
+		rlk_line_move(asking, RLK_LINE_PASSES);
+	else
+		rlk_line_move(asking,
+			      turn.got ? RLK_LINE_FRONT : RLK_LINE_JOINS);
 }
 
 /* Leave the line by KILL QUERY. The bell may come first. */
 static void withdraw(struct rlk_asking *asking)
 {
+	struct rlk_bell_turn turn = { .got = false };
 	struct rowlock_errinfo error;
-	bool got = false;
 
 	rlk_interrupt_wait(asking);
-	switch (rlk_bell_resume(asking->conn, &got, &error)) {
+	switch (rlk_bell_resume(asking->conn, &turn, &error)) {
 	case RLK_DONE:
-		rlk_line_move(asking, got ? RLK_LINE_FRONT : RLK_LINE_JOINS);
+		take_place(asking, turn);
 		return;
 	case RLK_KILLED:
-		/* The connection may just have got the bell. */
-		let_go(asking);
+		forsake(asking);
 		return;
 	case RLK_CONFLICT:
 	case RLK_BUSY:
@@ -356,10 +409,12 @@ void rlk_doorbell_choose(struct rlk_asking *asking,
 
 /* The wait has an answer. One that came at once though nobody rang is not asked
  * for again at once. */
-static enum rlk_step answered(struct rlk_asking *asking, bool got,
-			      int64_t began_ms)
+static enum rlk_step answered(struct rlk_asking *asking,
+			      struct rlk_bell_turn turn, int64_t began_ms)
 {
-	rlk_line_move(asking, got ? RLK_LINE_FRONT : RLK_LINE_JOINS);
+	bool got = turn.got || turn.lane;
+
+	take_place(asking, turn);
 	if (got && asking->name->strategy->needs_session)
 		asking->ask = RLK_ASK_FIRST;
 	return got || took_long(asking, began_ms) ? RLK_STEP_AGAIN
@@ -369,8 +424,8 @@ static enum rlk_step answered(struct rlk_asking *asking, bool got,
 static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 {
 	int64_t began = rlk_now(asking->client->clock);
-	bool got = false;
-	enum rlk_fault fault = stand(asking, &got);
+	struct rlk_bell_turn turn = { .got = false };
+	enum rlk_fault fault = stand(asking, &turn);
 
 	/* The last look at a lease tells. */
 	if (asking->name->strategy->pins_connection &&
@@ -378,13 +433,12 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 		asking->error.code = 0;
 	switch (fault) {
 	case RLK_DONE:
-		return answered(asking, got, began);
+		return answered(asking, turn, began);
 	case RLK_PENDING:
 		rlk_line_move(asking, RLK_LINE_STANDS);
 		return RLK_STEP_AGAIN;
 	case RLK_KILLED:
-		/* The connection may just have got the bell. */
-		let_go(asking);
+		forsake(asking);
 		return RLK_STEP_AGAIN;
 	case RLK_CONFLICT:
 	case RLK_BUSY:
@@ -541,7 +595,7 @@ void rlk_doorbell_leave(struct rlk_asking *asking)
 {
 	if (asking->line == RLK_LINE_STANDS)
 		withdraw(asking);
-	if (asking->line == RLK_LINE_FRONT)
+	if (rlk_doorbell_had(asking))
 		let_go(asking);
 }
 

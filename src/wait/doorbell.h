@@ -13,6 +13,9 @@
  *  program. */
 void rlk_line_move(struct rlk_asking *asking, enum rlk_line to);
 
+/** Has its connection the bell, or a lane? */
+bool rlk_doorbell_had(const struct rlk_asking *asking);
+
 /** asking->conn ends, and its place in line with it. */
 void rlk_discard_conn(struct rlk_asking *asking);
 
@@ -57,7 +60,7 @@ enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking);
  *  bell. */
 enum rlk_step rlk_doorbell_step(struct rlk_asking *asking);
 
-/** The asking ends: leave the line, and let go of the bell. */
+/** Leave the line, and let go of the bell or of the lane. */
 void rlk_doorbell_leave(struct rlk_asking *asking);
 
 /** Give back the row of @hold on @conn, which has its bell, and @conn itself.

@@ -18,6 +18,9 @@
 /* Permits have no bell, and all others stand behind the one that asks. */
 #define FIRST_IN_LINE_MS 20
 
+/* A reader in a lane that a newcomer keeps out is one of several. */
+#define IN_LANE_MS 250
+
 /* A client that had the name for a turn lets others ask first, for longer than
  * their polls are apart, if they were seen to want it lately. */
 #define TURN_MS 50 /* without hand-over, which has its own */
@@ -60,6 +63,8 @@ static uint64_t longest(const struct rlk_asking *asking)
 {
 	if (asking->error.code == ROWLOCK_ECONNECT)
 		return FAILED_DELAY_MS;
+	if (asking->line == RLK_LINE_PASSES)
+		return IN_LANE_MS;
 	return asking->line == RLK_LINE_FRONT && asking->name->strategy->counted
 		   ? FIRST_IN_LINE_MS
 		   : RLK_POLL_DELAY_MS;
@@ -73,7 +78,7 @@ bool rlk_pause(struct rlk_asking *asking)
 	bool handed;
 	int64_t at;
 
-	if (asking->line != RLK_LINE_FRONT)
+	if (!rlk_doorbell_had(asking))
 		rlk_put_conn(asking);
 	asking->delay_ms =
 	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;

@@ -4,6 +4,10 @@
  * stand in line, and are served in their order. No transaction knows of them;
  * they end with their session. Who is interrupted in the moment in which it
  * gets one has it all the same.
+ *
+ * Gates and lanes are user-level locks too. A reader that gets a bell while its
+ * gate is open lets it go by and has a lane; a writer gets its answer when no
+ * lane of it is in use any more.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +17,17 @@
 #include "sim.h"
 #include "tables_private.h"
 
+#define LANES 16
+#define DRAIN_US (3600 * INT64_C(1000000))
+
 struct sim_bell {
 	char text[40];
 	struct sim_session *owner;
 	unsigned int depth;
 	struct rlk_list line;
+	struct sim_session *gate;
+	struct sim_session *lanes[LANES];
+	struct sim_session *drains; /* the owner, waiting for their end */
 };
 
 struct sim_bell_counts sim_bell_counts;
@@ -88,15 +98,82 @@ static bool take(struct sim_session *session, struct sim_bell *bell)
 	return true;
 }
 
-static void tell(struct sim_session *session, const struct sim_bell *bell)
+static bool ring(struct sim_session *session, struct sim_bell *bell);
+
+static void tell_lane(struct sim_session *session, bool got, unsigned int lane)
 {
-	sim_answer_row(&session->answer, 1)[0] =
-	    sim_signed(bell->owner == session);
+	struct rlk_value *cells = sim_answer_row(&session->answer, 2);
+
+	cells[0] = sim_signed(got);
+	cells[1] = sim_signed(lane);
+}
+
+/* Its number, from 1; 0: none is free. */
+static unsigned int take_lane(struct sim_session *session,
+			      struct sim_bell *bell)
+{
+	for (unsigned int i = 0; i < LANES; i++) {
+		if (bell->lanes[i])
+			continue;
+		bell->lanes[i] = session;
+		sim_bell_counts.passed++;
+		return i + 1;
+	}
+	return 0;
+}
+
+static bool has_lanes(const struct sim_bell *bell)
+{
+	for (unsigned int i = 0; i < LANES; i++)
+		if (bell->lanes[i])
+			return true;
+	return false;
+}
+
+static void tell(struct sim_session *session, struct sim_bell *bell)
+{
+	bool reads = session->request.op->verb == SIM_BELL_WAIT_READING;
+	bool got = bell->owner == session;
+	unsigned int lane =
+	    reads && got && bell->gate ? take_lane(session, bell) : 0;
+
+	tell_lane(session, got, lane);
+	if (lane)
+		ring(session, bell);
+}
+
+/* A writer that has got the bell: has it to wait for lanes? */
+static bool begin_drain(struct sim_session *session, struct sim_bell *bell)
+{
+	if (session->request.op->verb != SIM_BELL_WAIT_WRITING ||
+	    !has_lanes(bell))
+		return false;
+	sim_bell_counts.drained++;
+	bell->drains = session;
+	session->phase = SIM_WAITING;
+	session->wants_bell = bell;
+	sim_event_set(&session->step, sim_now + DRAIN_US);
+	return true;
+}
+
+static void end_drain(struct sim_bell *bell)
+{
+	struct sim_session *session = bell->drains;
+
+	if (!session || has_lanes(bell))
+		return;
+	bell->drains = NULL;
+	session->wants_bell = NULL;
+	tell(session, bell);
+	sim_session_go_on(session, 0);
 }
 
 static void leave_line(struct sim_session *session)
 {
-	rlk_list_remove(&session->in_line);
+	if (session->wants_bell->drains == session)
+		session->wants_bell->drains = NULL;
+	else
+		rlk_list_remove(&session->in_line);
 	session->wants_bell = NULL;
 }
 
@@ -117,6 +194,8 @@ static void give_to_next(struct sim_bell *bell)
 		sim_session_go_on(next, 1317);
 		return;
 	}
+	if (begin_drain(next, bell))
+		return;
 	tell(next, bell);
 	sim_session_go_on(next, 0);
 }
@@ -135,6 +214,41 @@ static bool ring(struct sim_session *session, struct sim_bell *bell)
 void sim_bell_ring(struct sim_session *session)
 {
 	ring(session, param(session, 0));
+}
+
+void sim_gate_open(struct sim_session *session)
+{
+	struct sim_bell *bell = param(session, 0);
+	struct rlk_value *cells = sim_answer_row(&session->answer, 3);
+
+	if (!bell->gate)
+		bell->gate = session;
+	cells[0] = sim_signed(bell->gate == session);
+	cells[1] = sim_signed(ring(session, bell));
+	cells[2] = rlk_u64(bell->owner ? bell->owner->id : 0);
+}
+
+void sim_gate_close(struct sim_session *session)
+{
+	struct sim_bell *bell = param(session, 0);
+
+	if (bell->gate == session)
+		bell->gate = NULL;
+}
+
+static void leave_lane(struct sim_session *session, struct sim_bell *bell,
+		       unsigned int lane)
+{
+	if (lane < 1 || lane > LANES || bell->lanes[lane - 1] != session)
+		return;
+	bell->lanes[lane - 1] = NULL;
+	end_drain(bell);
+}
+
+void sim_lane_leave(struct sim_session *session)
+{
+	leave_lane(session, param(session, 0),
+		   (unsigned int) session->request.params[1].u64);
 }
 
 void sim_bell_ring_after(struct sim_session *session)
@@ -175,12 +289,20 @@ unsigned int sim_bell_ghosts(void)
 	return count;
 }
 
+bool sim_bell_is_wait(enum sim_verb verb)
+{
+	return verb == SIM_BELL_WAIT || verb == SIM_BELL_WAIT_READING ||
+	       verb == SIM_BELL_WAIT_WRITING;
+}
+
 bool sim_bell_wait(struct sim_session *session)
 {
 	struct sim_bell *bell = param(session, 0);
 	int64_t us = (int64_t) session->request.params[1].u64;
 
 	if (take(session, bell) || us == 0) {
+		if (bell->owner == session && begin_drain(session, bell))
+			return false;
 		tell(session, bell);
 		return true;
 	}
@@ -209,9 +331,9 @@ void sim_bells_slip(struct sim_session *session)
 	enum sim_verb verb = session->request.op->verb;
 	struct sim_bell *bell;
 
-	if (verb != SIM_BELL_WAIT && verb != SIM_ACQUIRE_RINGING)
+	if (!sim_bell_is_wait(verb) && verb != SIM_ACQUIRE_RINGING)
 		return;
-	bell = param(session, verb == SIM_BELL_WAIT ? 0 : 7);
+	bell = param(session, verb == SIM_ACQUIRE_RINGING ? 7 : 0);
 	if (sim_below(2) && take(session, bell))
 		sim_bell_counts.slipped++;
 }
@@ -221,6 +343,10 @@ void sim_bells_leave(struct sim_session *session)
 	if (session->wants_bell)
 		leave_line(session);
 	for (unsigned int i = 0; i < BELLS; i++) {
+		if (bells[i].gate == session)
+			bells[i].gate = NULL;
+		for (unsigned int lane = 1; lane <= LANES; lane++)
+			leave_lane(session, &bells[i], lane);
 		if (bells[i].owner != session)
 			continue;
 		sim_bell_counts.lost++;

@@ -115,10 +115,12 @@ static void report(void)
 	printf("bells waited for %" PRIu64 ", rung %" PRIu64 " (nobody was "
 	       "there any more %" PRIu64 "), given up %" PRIu64
 	       ", got and interrupted %" PRIu64 ", lost with their connection "
-	       "%" PRIu64 "\n",
+	       "%" PRIu64 ", let go by %" PRIu64 " (a writer waited for them "
+	       "%" PRIu64 ")\n",
 	       sim_bell_counts.waits, sim_bell_counts.woken,
 	       sim_bell_counts.ghosts, sim_bell_counts.ended,
-	       sim_bell_counts.slipped, sim_bell_counts.lost);
+	       sim_bell_counts.slipped, sim_bell_counts.lost,
+	       sim_bell_counts.passed, sim_bell_counts.drained);
 	printf(
 	    "rows of leases kept by transactions %" PRIu64 " (%" PRIu64
 	    " committed under a hold that was lost by our clock), met by who "

@@ -143,7 +143,21 @@ static const struct pattern patterns[] = {
 	{ SIM_TOKENS_OLD, "old-tokens",
 	  "SELECT t.strategy, t.name, t.token FROM lock_token t WHERE ", NULL,
 	  NULL },
+	{ SIM_BELL_WAIT_READING, "bell-wait-reading", "SELECT CAST(GET_LOCK(?, "
+	  "?) AS SIGNED), CAST(IF(IS_USED_LOCK(b.bell) = CONNECTION_ID() AND "
+	  "IS_USED_LOCK(CONCAT(b.bell, '/gate')) IS NOT NULL, CASE ", NULL,
+	  NULL },
+	{ SIM_BELL_WAIT_WRITING, "bell-wait-writing", "SELECT CAST(GET_LOCK(?, "
+	  "?) AS SIGNED), CAST(IF(IS_USED_LOCK(b.bell) = CONNECTION_ID(), 0 * ",
+	  NULL, NULL },
 	{ SIM_BELL_WAIT, "bell-wait", "SELECT CAST(GET_LOCK(?, ?) AS SIGNED)",
+	  NULL, NULL },
+	{ SIM_GATE_OPEN, "gate-open", "SELECT CAST(GET_LOCK(CONCAT(?, '/gate'),"
+	  " 0) AS SIGNED), CAST(RELEASE_LOCK(?) AS SIGNED), "
+	  "CAST(IS_USED_LOCK(?) AS UNSIGNED)", NULL, NULL },
+	{ SIM_GATE_CLOSE, "gate-close", "DO RELEASE_LOCK(CONCAT(?, '/gate'))",
+	  NULL, NULL },
+	{ SIM_LANE_LEAVE, "lane-leave", "DO RELEASE_LOCK(CONCAT(?, '/', ?))",
 	  NULL, NULL },
 	{ SIM_BELL_RING, "bell-ring", "DO RELEASE_LOCK(?)", NULL, NULL },
 	{ SIM_BELL_RING, "bell-leave", "SELECT CAST(RELEASE_LOCK(?) AS SIGNED), "

@@ -562,6 +562,9 @@ bool sim_execute(struct sim_session *session)
 		[SIM_TOKENS_OLD] = tokens_old,
 		[SIM_ROW_MAKE] = make_row,
 		[SIM_BELL_RING] = sim_bell_ring,
+		[SIM_GATE_OPEN] = sim_gate_open,
+		[SIM_GATE_CLOSE] = sim_gate_close,
+		[SIM_LANE_LEAVE] = sim_lane_leave,
 		[SIM_ACQUIRE] = sim_lease_acquire,
 		[SIM_ACQUIRE_RINGING] = sim_lease_acquire,
 		[SIM_ACQUIRE_LOOKING] = sim_lease_acquire,
@@ -606,7 +609,7 @@ bool sim_execute(struct sim_session *session)
 
 	if (verb == SIM_ROW_TRY || verb == SIM_ROW_SKIP || verb == SIM_ROW_WAIT)
 		return lock_row(session);
-	if (verb == SIM_BELL_WAIT)
+	if (sim_bell_is_wait(verb))
 		return sim_bell_wait(session);
 	handlers[verb](session);
 	keep_last_id(session);

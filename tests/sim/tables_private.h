@@ -99,11 +99,18 @@ struct sim_bell_counts {
 	uint64_t slipped; /* got by who was told that it was not */
 	uint64_t lost;    /* with the session that had it */
 	uint64_t ghosts;  /* woken, and nobody was there any more */
+	uint64_t passed;  /* readers that let it go by */
+	uint64_t drained; /* writers that waited for them */
 };
 extern struct sim_bell_counts sim_bell_counts;
 
 /** False: it stands in line. */
+bool sim_bell_is_wait(enum sim_verb verb);
 bool sim_bell_wait(struct sim_session *session);
+/** Readers come in together (strategy/bell.c). */
+void sim_gate_open(struct sim_session *session);
+void sim_gate_close(struct sim_session *session);
+void sim_lane_leave(struct sim_session *session);
 void sim_bell_ring(struct sim_session *session);
 /** As the last thing that a DELETE does: an answer. */
 void sim_bell_ring_after(struct sim_session *session);

@@ -7,6 +7,7 @@
 #include "db/server.h"
 #include "parts.h"
 #include "strategy/bell.h"
+#include "strategy/sides.h"
 
 static const char *text_of(struct ground *ground, const char *name)
 {
@@ -34,22 +35,29 @@ static bool wait_for(struct ground *ground, int who, const char *name,
 {
 	const struct rlk_request request = { .name = name };
 	struct rowlock_errinfo err;
-	bool got = false;
+	struct rlk_bell_turn turn = { .got = false };
 
-	assert_done(rlk_bell_wait(ground->conns[who], &request, 0, &got, &err),
+	assert_done(rlk_bell_wait(ground->conns[who], &request, 0, &turn, &err),
 		    &err);
 	assert_done(
 	    rlk_bell_owner(ground->conns[who], &request, ret_owner, &err),
 	    &err);
-	return got;
+	return turn.got;
+}
+
+static void ring_request(struct ground *ground, int who,
+			 const struct rlk_request *request)
+{
+	struct rowlock_errinfo err;
+
+	assert_done(rlk_bell_ring(ground->conns[who], request, &err), &err);
 }
 
 static void ring(struct ground *ground, int who, const char *name)
 {
 	const struct rlk_request request = { .name = name };
-	struct rowlock_errinfo err;
 
-	assert_done(rlk_bell_ring(ground->conns[who], &request, &err), &err);
+	ring_request(ground, who, &request);
 }
 
 /* A lock, and a read/write lock of its name, are not each other's line. */
@@ -313,7 +321,7 @@ static void batch_rings_what_its_connection_has(void **state)
 	const struct rlk_patience patience = { NULL, NULL };
 	struct rowlock_errinfo err;
 	struct rlk_conn *commit = open_commit();
-	bool got;
+	struct rlk_bell_turn turn;
 
 	for (int i = 0; i < 2; i++) {
 		parts[i].act = RLK_ACT_RELEASE;
@@ -322,7 +330,7 @@ static void batch_rings_what_its_connection_has(void **state)
 					    RLK_ASK_FIRST, NULL),
 				 RLK_GRANTED);
 		assert_done(
-		    rlk_bell_wait(commit, &parts[i].request, 0, &got, &err),
+		    rlk_bell_wait(commit, &parts[i].request, 0, &turn, &err),
 		    &err);
 	}
 	/* The other's bell is on a connection that is not there any more. */
@@ -334,6 +342,168 @@ static void batch_rings_what_its_connection_has(void **state)
 	assert_true(owner_of(ground, name) == 0);
 	assert_true(owner_of(ground, other) == rlk_conn_id(commit));
 	rlk_conn_close(commit);
+}
+
+/* ---------------------------------------------------- gate and lanes */
+
+static struct rlk_request side(const char *name, bool writes)
+{
+	return (struct rlk_request){
+		.name = name,
+		.slot = RLK_SLOT_WRITER + !writes,
+	};
+}
+
+static struct rlk_bell_turn stand(struct ground *ground, int who,
+				  const struct rlk_request *request)
+{
+	struct rlk_bell_turn turn = { .got = false };
+	struct rowlock_errinfo err;
+
+	assert_done(rlk_bell_wait(ground->conns[who], request, 0, &turn, &err),
+		    &err);
+	return turn;
+}
+
+static void leave_lane(struct ground *ground, int who,
+		       const struct rlk_request *request, unsigned int lane)
+{
+	struct rowlock_errinfo err;
+
+	assert_done(
+	    rlk_bell_leave_lane(ground->conns[who], request, lane, &err), &err);
+}
+
+/* A lock of the bell of @request, by another connection. */
+static void take_beside(struct ground *ground,
+			const struct rlk_request *request, const char *what)
+{
+	struct rlk_bell bell = rlk_bell_of(ground->conns[0], request);
+
+	assert_int_equal(test_sql_number(ground->sql,
+					 "SELECT GET_LOCK('%s/%s', 0)",
+					 bell.text, what),
+			 1);
+}
+
+static void leave_beside(struct ground *ground)
+{
+	test_sql_number(ground->sql, "SELECT RELEASE_ALL_LOCKS()");
+}
+
+static uint64_t owner_beside(struct ground *ground,
+			     const struct rlk_request *request,
+			     const char *what)
+{
+	struct rlk_bell bell = rlk_bell_of(ground->conns[0], request);
+
+	return test_sql_number(ground->sql,
+			       "SELECT COALESCE(IS_USED_LOCK('%s%s'), 0)",
+			       bell.text, what);
+}
+
+static void reader_lets_the_bell_go_by_while_the_gate_is_open(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_request reader = side(test_name("gate"), false);
+
+	assert_true(stand(ground, 0, &reader).got);
+	ring_request(ground, 0, &reader);
+	take_beside(ground, &reader, "gate");
+	assert_int_equal(stand(ground, 0, &reader).lane, 1);
+	assert_int_equal(stand(ground, 1, &reader).lane, 2);
+	assert_true(owner_beside(ground, &reader, "") == 0);
+	leave_lane(ground, 0, &reader, 1);
+	assert_int_equal(stand(ground, 0, &reader).lane, 1);
+	leave_beside(ground);
+	leave_lane(ground, 0, &reader, 1);
+	assert_true(stand(ground, 0, &reader).got);
+	ring_request(ground, 0, &reader);
+	leave_lane(ground, 1, &reader, 2);
+}
+
+static void reader_without_a_free_lane_keeps_the_bell(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_request reader = side(test_name("lanes"), false);
+	char lane[8];
+
+	take_beside(ground, &reader, "gate");
+	for (int i = 1; i <= 16; i++) {
+		snprintf(lane, sizeof(lane), "%d", i);
+		take_beside(ground, &reader, lane);
+	}
+	assert_true(stand(ground, 0, &reader).got);
+	assert_true(owner_beside(ground, &reader, "") == id_of(ground, 0));
+	ring_request(ground, 0, &reader);
+	leave_beside(ground);
+}
+
+static void writer_does_not_let_the_bell_go_by(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_request writer = side(test_name("writer"), true);
+
+	take_beside(ground, &writer, "gate");
+	assert_true(stand(ground, 0, &writer).got);
+	assert_true(owner_beside(ground, &writer, "") == id_of(ground, 0));
+	ring_request(ground, 0, &writer);
+	leave_beside(ground);
+}
+
+/* It is not answered while the reader has yet to ask. */
+static void writer_waits_for_the_readers_before_it(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("drain");
+	const struct rlk_request reader = side(name, false);
+	const struct rlk_request writer = side(name, true);
+	struct rlk_conn *conn = ground->conns[1];
+	struct rlk_bell_turn turn = { .got = false };
+	struct rowlock_errinfo err;
+
+	take_beside(ground, &reader, "gate");
+	assert_int_equal(stand(ground, 0, &reader).lane, 1);
+	leave_beside(ground);
+	rlk_conn_set_until(conn, rlk_conn_now(conn) + 50);
+	assert_int_equal(rlk_bell_wait(conn, &writer, 0, &turn, &err),
+			 RLK_PENDING);
+	assert_true(owner_beside(ground, &writer, "") == id_of(ground, 1));
+	leave_lane(ground, 0, &reader, 1);
+	rlk_conn_set_until(conn, rlk_conn_now(conn) + GROUND_UNTIL_MS);
+	assert_done(rlk_bell_resume(conn, &turn, &err), &err);
+	assert_true(turn.got);
+	assert_true(owner_beside(ground, &writer, "/1") == 0);
+	ring_request(ground, 1, &writer);
+}
+
+/* The gate may be closed before the other sees it: again, then. */
+static void reader_that_was_let_in_lets_others_pass(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_request reader = side(test_name("open"), false);
+	struct rlk_conn *conn = ground->conns[1];
+	struct rlk_bell_turn turn = { .got = false };
+	int64_t until = rlk_conn_now(conn) + GROUND_UNTIL_MS;
+	struct rowlock_errinfo err;
+
+	while (!turn.lane) {
+		assert_true(rlk_conn_now(conn) < until);
+		assert_true(stand(ground, 0, &reader).got);
+		rlk_conn_set_until(conn, rlk_conn_now(conn) + 5);
+		assert_int_equal(
+		    rlk_bell_wait(conn, &reader, 3600000, &turn, &err),
+		    RLK_PENDING);
+		assert_done(
+		    rlk_bell_leave_open(ground->conns[0], &reader, &err), &err);
+		rlk_conn_set_until(conn, until);
+		assert_done(rlk_bell_resume(conn, &turn, &err), &err);
+		assert_true(owner_beside(ground, &reader, "/gate") == 0);
+		if (turn.got)
+			ring_request(ground, 1, &reader);
+	}
+	assert_true(owner_beside(ground, &reader, "") == 0);
+	leave_lane(ground, 1, &reader, turn.lane);
 }
 
 int main(void)
@@ -378,6 +548,17 @@ int main(void)
 		   release_rings_found_or_not),
 		ON(ROWLOCK_LEASE, "a batch rings what its connection has",
 		   batch_rings_what_its_connection_has),
+		ON(ROWLOCK_LEASE,
+		   "a reader lets the bell go by while the gate is open",
+		   reader_lets_the_bell_go_by_while_the_gate_is_open),
+		ON(ROWLOCK_LEASE, "a reader without a free lane keeps the bell",
+		   reader_without_a_free_lane_keeps_the_bell),
+		ON(ROWLOCK_LEASE, "a writer does not let the bell go by",
+		   writer_does_not_let_the_bell_go_by),
+		ON(ROWLOCK_LEASE, "a writer waits for the readers before it",
+		   writer_waits_for_the_readers_before_it),
+		ON(ROWLOCK_LEASE, "a reader that was let in lets others pass",
+		   reader_that_was_let_in_lets_others_pass),
 	};
 
 	return test_main(tests);

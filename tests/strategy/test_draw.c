@@ -101,15 +101,15 @@ static void single_one_that_overtakes_a_line_sees_it(void **state)
 	const char *name = test_name("batch-first-line");
 	struct rlk_part part = ask_for_both(ground, name);
 	struct rowlock_errinfo error;
-	bool got;
+	struct rlk_bell_turn turn;
 
 	parts_run_all(ground, 0, &part, 1);
 	assert_false(part.holder.line);
 	end_both(ground, &part);
 	assert_done(
-	    rlk_bell_wait(ground->conns[1], &part.request, 0, &got, &error),
+	    rlk_bell_wait(ground->conns[1], &part.request, 0, &turn, &error),
 	    &error);
-	assert_true(got);
+	assert_true(turn.got);
 	part = ask_for_both(ground, name);
 	parts_run_all(ground, 0, &part, 1);
 	assert_int_equal(part.verdict, RLK_GRANTED);

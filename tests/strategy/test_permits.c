@@ -357,12 +357,12 @@ static void a_number_that_comes_back_is_another(void **state)
 static void stand_in_line(struct ground *ground, const struct some *some)
 {
 	struct rowlock_errinfo err;
-	bool got = false;
+	struct rlk_bell_turn turn = { .got = false };
 
 	assert_done(
-	    rlk_bell_wait(ground->conns[0], &some->request, 0, &got, &err),
+	    rlk_bell_wait(ground->conns[0], &some->request, 0, &turn, &err),
 	    &err);
-	assert_true(got);
+	assert_true(turn.got);
 }
 
 static void who_stands_in_line_is_not_overtaken(void **state)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "strategy/bell.h"
+#include "strategy/sides.h"
 #include "test.h"
 
 static struct world_bell *find(const char *name)
@@ -120,9 +121,28 @@ static enum rlk_fault stand(struct world_op *op)
 	return fault;
 }
 
+bool rlk_bell_has_gate(const struct rlk_request *request)
+{
+	return request->slot >= RLK_SLOT_WRITER;
+}
+
+/* If the answer has .lane, the bell goes by, and it is in that lane. */
+static struct rlk_bell_turn turn_of(const struct world_op *op)
+{
+	struct rlk_conn *conn = op->conn;
+	struct rlk_bell_turn turn = {
+		.got = conn->bell->conn == conn->id,
+	};
+
+	if (!turn.got || !op->answer.lane)
+		return turn;
+	world_bell_ring(conn->bell->name, conn->id);
+	return (struct rlk_bell_turn){ .lane = op->answer.lane };
+}
+
 enum rlk_fault rlk_bell_wait(struct rlk_conn *conn,
 			     const struct rlk_request *request,
-			     uint64_t wait_ms, bool *ret_got,
+			     uint64_t wait_ms, struct rlk_bell_turn *ret_turn,
 			     struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_BELL_WAIT, .conn = conn };
@@ -141,13 +161,14 @@ enum rlk_fault rlk_bell_wait(struct rlk_conn *conn,
 		conn->stands = true;
 		world_changed();
 		fault = stand(&op);
-		*ret_got = conn->bell->conn == conn->id;
+		*ret_turn = turn_of(&op);
 	}
 	return world_fault(&op, fault, reterr);
 }
 
 /* If the answer has .half, it got the bell a moment before it was killed. */
-enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
+enum rlk_fault rlk_bell_resume(struct rlk_conn *conn,
+			       struct rlk_bell_turn *ret_turn,
 			       struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_BELL_RESUME, .conn = conn };
@@ -163,7 +184,7 @@ enum rlk_fault rlk_bell_resume(struct rlk_conn *conn, bool *ret_got,
 		} else if (conn->stands) {
 			fault = stand(&op);
 		}
-		*ret_got = conn->bell->conn == conn->id;
+		*ret_turn = turn_of(&op);
 	}
 	return world_fault(&op, fault, reterr);
 }
@@ -201,6 +222,32 @@ enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
 			      struct rowlock_errinfo *reterr)
 {
 	return rlk_bell_ring(conn, request, reterr);
+}
+
+enum rlk_fault rlk_bell_leave_open(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_RING_OPEN, .conn = conn };
+	struct fake_call call = { .bay = conn->bay };
+
+	name_of(request, call.name, sizeof(call.name));
+	if (world_begin(&op, &call))
+		world_bell_ring(call.name, conn->id);
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+enum rlk_fault rlk_bell_leave_lane(struct rlk_conn *conn,
+				   const struct rlk_request *request,
+				   unsigned int lane,
+				   struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_LEAVE_LANE, .conn = conn };
+	struct fake_call call = { .bay = conn->bay, .id = lane };
+
+	name_of(request, call.name, sizeof(call.name));
+	world_begin(&op, &call);
+	return world_fault(&op, RLK_DONE, reterr);
 }
 
 enum rlk_fault rlk_bell_release(struct rlk_conn *conn,

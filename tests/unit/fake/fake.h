@@ -68,6 +68,8 @@ enum fake_op {
 	FAKE_BELL_OWNER,  /* .name */
 	FAKE_KILL,        /* a connection, .id */
 	FAKE_RING,        /* by itself; .name */
+	FAKE_RING_OPEN,   /* ring, and open the gate meanwhile; .name */
+	FAKE_LEAVE_LANE,  /* .name; .id is the lane */
 	FAKE_BREAK_ROW,
 	FAKE_CLAIM_LOOK, /* whose turn it is to reap */
 	FAKE_CLAIM_TAKE,
@@ -87,6 +89,8 @@ struct fake_answer {
 	unsigned int mysql; /* in the error; 0: 1 */
 	unsigned int half;  /* FAKE_BATCH: so many parts, by name, are executed
 			       and answered, and the others are neither */
+	unsigned int lane;  /* FAKE_BELL_WAIT, _RESUME: it lets the bell go by,
+			       and is in this lane */
 	uint64_t ms;        /* passes before the answer comes */
 	uint64_t creep_ms;  /* the same, but no thread is woken by it */
 	bool wait;          /* until fake_let(), the deadline or an interrupt */

@@ -109,6 +109,32 @@ static void waiter_is_woken_by_the_bell(void **state)
 	end(&bob);
 }
 
+static const struct fake_answer lane = { .lane = 3 };
+
+/* It was behind a reader that was let in. */
+static void waiter_that_lets_the_bell_go_by_asks_and_leaves_its_lane(
+    void **state)
+{
+	struct one bob;
+
+	(void) state;
+	fake_next(FAKE_BELL_WAIT, lane);
+	bob = waiting(ROWLOCK_FOREVER);
+	fake_lease_remove("job");
+	other_rings("job");
+	is_granted(&bob);
+	assert_int_equal(fake_count(FAKE_LEAVE_LANE), 1);
+	assert_true(fake_call(FAKE_LEAVE_LANE, 0).id == 3);
+	assert_true(fake_call(FAKE_LEAVE_LANE, 0).order >
+		    fake_call(FAKE_ACQUIRE, 1).order);
+	assert_int_equal(fake_call(FAKE_LEAVE_LANE, 0).conn,
+			 fake_call(FAKE_BELL_WAIT, 0).conn);
+	assert_int_equal(fake_bell("job"), 0);
+	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
 static void waiter_keeps_its_place_and_looks_now_and_then(void **state)
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
@@ -525,6 +551,8 @@ int main(void)
 		FAKE("with many writers nobody rings or waits",
 		     with_many_writers_nobody_rings_or_waits),
 		FAKE("try does not stand in line", try_does_not_stand_in_line),
+		FAKE("waiter that lets the bell go by asks and leaves its lane",
+		     waiter_that_lets_the_bell_go_by_asks_and_leaves_its_lane),
 		FAKE("waiter is woken by the bell",
 		     waiter_is_woken_by_the_bell),
 		FAKE("waiter keeps its place, and looks now and then",
