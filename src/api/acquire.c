@@ -10,10 +10,8 @@
 #include "api/token.h"
 #include "base/error.h"
 #include "core/call.h"
+#include "core/overrun.h"
 #include "wait/line.h"
-
-/* Part of the 100 ms by which an acquire may overrun its deadline. */
-#define GRACE_MS 50
 
 static int fail_late(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
@@ -43,15 +41,17 @@ static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
 	uint64_t token;
 	int code;
 
-	until_ms = rlk_after(until_ms, GRACE_MS);
-	late = wait_ms && rlk_now(client->clock) + RLK_QUESTION_MS >= until_ms;
+	until_ms = rlk_after(until_ms, RLK_OVERRUN_GRACE_MS);
+	late = wait_ms &&
+	       rlk_now(client->clock) + RLK_OVERRUN_QUESTION_MS >= until_ms;
 	if (call < until_ms)
 		until_ms = call;
 	code = late && !is_drawn(lock)
 		   ? fail_late(lock, reterr)
 		   : rlk_token(lock, until_ms, &token, reterr);
 	if (code)
-		rlk_release(lock, rlk_after(until_ms, GRACE_MS / 2), NULL);
+		rlk_release(lock, rlk_after(until_ms, RLK_OVERRUN_GRACE_MS / 2),
+			    NULL);
 	return code;
 }
 

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "core/call.h"
+#include "core/overrun.h"
 #include "core/timer.h"
 #include "core/waker.h"
 #include "db/lend.h"
@@ -31,9 +32,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
-
-/* Part of the 100 ms by which a client's end may overrun. */
-#define OPENERS_MS 80
 
 /* ----------------------------------------------------------------- born */
 
@@ -271,7 +269,7 @@ static void close_connections(struct rowlock_client *client, int64_t until_ms)
 	/* Openers end at once, unless one is stuck in name resolution. */
 	left = until_ms - rlk_now(client->clock);
 	rlk_pool_free(client->pool,
-		      left > OPENERS_MS ? (uint64_t) left : OPENERS_MS);
+		      left > RLK_OVERRUN_MS ? (uint64_t) left : RLK_OVERRUN_MS);
 }
 
 /* A lock that still has a hold, or NULL. */

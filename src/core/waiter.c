@@ -40,7 +40,7 @@ int rlk_waiter_over_locked(struct rlk_waiter *waiter)
 {
 	if (waiter->canceled)
 		return ROWLOCK_ECANCELED;
-	if (!waiter->try &&
+	if (!waiter->wish.try &&
 	    rlk_now(waiter->name->client->clock) >= waiter->until_ms)
 		return ROWLOCK_ETIMEDOUT;
 	return 0;

@@ -13,6 +13,16 @@ struct rowlock;
  * A thread in rowlock_acquire(), on its stack. It sleeps on a condition that is
  * its own meanwhile, so a grant, a cancel or an alarm wakes only this thread.
  */
+/** The request of the caller. */
+struct rlk_wish {
+	bool try;
+	bool undrawn;         /* its token is drawn later, not with its row */
+	uint64_t under;       /* a reader: the writer's attempt that lets it
+				 in; 0: none */
+	unsigned int permits; /* of a semaphore: its total, */
+	unsigned int count;   /* and the number wanted */
+};
+
 struct rlk_waiter {
 	struct rlk_list node; /* in its name's queue */
 	struct rowlock *lock;
@@ -27,14 +37,9 @@ struct rlk_waiter {
 	bool in_session;        /* it sleeps on client->session_changed */
 	int64_t until_ms;       /* the caller's deadline */
 	int64_t give_up_ms;     /* no statement may last longer */
-	bool try;
-	bool undrawn;         /* its token is drawn later, not with its row */
-	uint64_t under;       /* a reader: the writer's attempt that lets it
-				 in; 0: none */
-	unsigned int permits; /* of a semaphore: its total, */
-	unsigned int count;   /* and the number wanted */
-	bool refused;         /* by the server, at least once */
-	bool idle;            /* it asks, but not right now */
+	struct rlk_wish wish;
+	bool refused;    /* by the server, at least once */
+	bool idle;       /* it asks, but not right now */
 	bool freed;      /* of a semaphore: one of our holds has ended since it
 			    last asked */
 	uint64_t breaks; /* of the session, at the last request */
@@ -42,11 +47,6 @@ struct rlk_waiter {
 	int wake;              /* an eventfd that ends another wait; -1 */
 	struct rlk_pool_waiter pool_waiter;
 };
-
-/** A question and its answer usually take less: one that begins closer to the
- *  end of the caller's time could be cut off, and look like a server that is
- *  out of reach. */
-#define RLK_QUESTION_MS 20
 
 /** The reason to end the wait now: 0, ROWLOCK_ECANCELED or ROWLOCK_ETIMEDOUT. A
  *  try's time is not up before it has asked. */

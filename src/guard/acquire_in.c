@@ -252,9 +252,10 @@ static int ask(struct inside *inside, bool *made,
 	inside->close_at_ms = 0;
 	inside->in.tag = rlk_random();
 	inside->in.on.until_ms =
-	    waiter->try ? inside->leave_ms : waiter->until_ms;
+	    waiter->wish.try ? inside->leave_ms : waiter->until_ms;
 	inside->error = (struct rowlock_errinfo){ 0 };
-	end = rlk_row_in_acquire(&inside->in, !waiter->try, &inside->error);
+	end =
+	    rlk_row_in_acquire(&inside->in, !waiter->wish.try, &inside->error);
 	switch (end) {
 	case RLK_ROW_IN_LOCKED:
 		return absorb_interrupt(inside, reterr);
@@ -266,7 +267,7 @@ static int ask(struct inside *inside, bool *made,
 		code = make_row(inside, made, reterr);
 		return code ? code : 1;
 	case RLK_ROW_IN_HELD:
-		if (waiter->try)
+		if (waiter->wish.try)
 			return rlk_fail_waiting(lock, ROWLOCK_EBUSY, reterr);
 		return 1;
 	case RLK_ROW_IN_INTERRUPTED:

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "core/call.h"
+#include "core/overrun.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -351,9 +352,6 @@ void rlk_lock_show(struct rowlock *lock)
 
 /* ---------------------------------------------------------------- waiter */
 
-/* Part of the 100 ms by which an acquire may overrun its deadline. */
-#define GRACE_MS 50
-
 static void ring(struct rlk_alarm *alarm)
 {
 	struct rlk_waiter *waiter =
@@ -378,9 +376,9 @@ void rlk_waiter_init(struct rlk_waiter *waiter, struct rowlock *lock,
 		.until_ms = until,
 		/* A short statement under way at the deadline may end: giving
 		 * it up costs a connection. */
-		.give_up_ms = wait_ms ? rlk_after(until, GRACE_MS)
+		.give_up_ms = wait_ms ? rlk_after(until, RLK_OVERRUN_GRACE_MS)
 				      : rlk_client_call_until(client),
-		.try = wait_ms == 0,
+		.wish.try = wait_ms == 0,
 		.wake = -1,
 		.pool_waiter = RLK_POOL_WAITER_NULL,
 	};

@@ -29,8 +29,8 @@ static int wait_for_session_locked(struct rowlock_client *client,
 		return ROWLOCK_EBUSY;
 	waiter->in_session = true;
 	rlk_deadline_set_locked(client, &waiter->alarm,
-				waiter->try ? waiter->give_up_ms
-					    : waiter->until_ms);
+				waiter->wish.try ? waiter->give_up_ms
+						 : waiter->until_ms);
 	rlk_cond_wait(&client->session_changed, &client->mutex);
 	rlk_alarms_clear(&client->alarms, &waiter->alarm);
 	waiter->in_session = false;

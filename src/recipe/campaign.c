@@ -20,6 +20,7 @@
 #include "api/release.h"
 #include "base/error.h"
 #include "core/call.h"
+#include "core/overrun.h"
 #include "core/waiter.h"
 #include "core/waker.h"
 #include "db/lend.h"
@@ -35,9 +36,6 @@
 
 /* The pause between yielding and standing in line again. */
 #define PAUSE_MS 50
-
-/* Part of the 100 ms by which a call may overrun its deadline. */
-#define GRACE_MS 40
 
 /* A running campaign. */
 struct campaign {
@@ -67,7 +65,8 @@ static int64_t call_until(const struct campaign *campaign, int64_t until_ms)
 /* The deadline for giving back. */
 static int64_t end_of(const struct campaign *campaign)
 {
-	return call_until(campaign, rlk_after(campaign->until_ms, GRACE_MS));
+	return call_until(campaign,
+			  rlk_after(campaign->until_ms, RLK_OVERRUN_LOOK_MS));
 }
 
 /* ------------------------------------------------------------------- row */
@@ -91,7 +90,8 @@ int rlk_candidacy_stand(struct rlk_candidacy *candidacy,
 static void stand(const struct campaign *campaign)
 {
 	struct rowlock *standing = campaign->candidacy->standing;
-	int64_t until = call_until(campaign, campaign->until_ms - 2 * GRACE_MS);
+	int64_t until =
+	    call_until(campaign, campaign->until_ms - 2 * RLK_OVERRUN_LOOK_MS);
 
 	if (!standing || rowlock_held(standing) || now_of(campaign) >= until)
 		return;

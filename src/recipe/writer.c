@@ -20,6 +20,7 @@
 #include "api/release.h"
 #include "base/error.h"
 #include "core/call.h"
+#include "core/overrun.h"
 #include "core/waiter.h"
 #include "db/lend.h"
 #include "hold/clear.h"
@@ -30,11 +31,6 @@
 /* The pause between two looks: a part of the time waited, from 1 ms to this. */
 #define LOOK_MOST_MS 50
 #define LOOK_PART 8
-
-/* Parts of the 100 ms by which an acquire may overrun its deadline: one for
- * looking, and one for giving back the row. */
-#define LOOK_GRACE_MS 40
-#define GIVE_BACK_MS 30
 
 /* ------------------------------------------------------------ who is left */
 
@@ -88,7 +84,7 @@ static void see(const struct rlk_rwlock_seen *seen, void *arg)
 /* Returns 0 for a transient failure, which is waited out, except by a try. */
 static int failed(const struct drain *drain, int code)
 {
-	if (drain->waiter.try)
+	if (drain->waiter.wish.try)
 		return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_EDB : code;
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED ||
 	    code == ROWLOCK_ECONNECT)
@@ -101,7 +97,7 @@ static int get_conn(struct drain *drain, size_t bay, struct rlk_conn **conn,
 {
 	return rlk_pool_get(
 	    drain->client->pool, bay, rlk_waiter_io_until(&drain->waiter),
-	    !drain->waiter.try, &drain->waiter.pool_waiter, conn, reterr);
+	    !drain->waiter.wish.try, &drain->waiter.pool_waiter, conn, reterr);
 }
 
 /* Which readers are left? Returns 0 with drain->others; else the code that ends
@@ -200,7 +196,7 @@ static int pause_locked(struct drain *drain)
 	int64_t delay = (now - drain->began_ms) / LOOK_PART + 1;
 	int64_t at = now + (delay < LOOK_MOST_MS ? delay : LOOK_MOST_MS);
 
-	if (waiter->try)
+	if (waiter->wish.try)
 		return ROWLOCK_EBUSY;
 	if (waiter->until_ms < at)
 		at = waiter->until_ms;
@@ -321,7 +317,7 @@ static int drain(struct rowlock *writer, const struct rowlock *reader,
 	rlk_waiter_init(&drain.waiter, writer, wait_ms);
 	drain.waiter.until_ms = until_ms;
 	drain.waiter.give_up_ms =
-	    wait_ms ? rlk_after(until_ms, LOOK_GRACE_MS) : until_ms;
+	    wait_ms ? rlk_after(until_ms, RLK_OVERRUN_LOOK_MS) : until_ms;
 	if (!drain.write)
 		return fail_gone(writer, reterr);
 	if (rlk_waiter_begin(&drain.waiter)) {
@@ -381,7 +377,7 @@ static int close_reader(struct rowlock *reader, struct rlk_hold **ret_read,
 static int try_row(struct rowlock *writer, uint64_t wait_ms, int64_t until_ms,
 		   struct rowlock_errinfo *reterr)
 {
-	int64_t late = rlk_after(until_ms, LOOK_GRACE_MS);
+	int64_t late = rlk_after(until_ms, RLK_OVERRUN_LOOK_MS);
 	int code = rlk_try(writer, wait_ms ? late : until_ms, reterr);
 
 	if (code == ROWLOCK_EBUSY)
@@ -403,7 +399,8 @@ static int try_row(struct rowlock *writer, uint64_t wait_ms, int64_t until_ms,
 static int64_t give_back_until(const struct rowlock_client *client,
 			       uint64_t wait_ms, int64_t until_ms)
 {
-	int64_t soon = rlk_after(rlk_now(client->clock), GIVE_BACK_MS);
+	int64_t soon =
+	    rlk_after(rlk_now(client->clock), RLK_OVERRUN_GIVE_BACK_MS);
 
 	return wait_ms || until_ms < soon ? soon : until_ms;
 }

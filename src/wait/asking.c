@@ -47,7 +47,7 @@ enum rlk_step rlk_end_with(struct rlk_asking *asking, int code)
 
 enum rlk_step rlk_failed(struct rlk_asking *asking, int code)
 {
-	if (code == ROWLOCK_ECONNECT && !asking->waiter->try)
+	if (code == ROWLOCK_ECONNECT && !asking->waiter->wish.try)
 		return RLK_STEP_LATER;
 	return rlk_end_with(asking, code);
 }
@@ -60,12 +60,13 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 	int code;
 
 	asking->stray_ends = asking->client->stray_ends;
-	code = rlk_pool_get(
-	    asking->client->pool, RLK_BAY_ROW, rlk_waiter_io_until(waiter),
-	    !waiter->try, &waiter->pool_waiter, &asking->conn, &asking->error);
+	code =
+	    rlk_pool_get(asking->client->pool, RLK_BAY_ROW,
+			 rlk_waiter_io_until(waiter), !waiter->wish.try,
+			 &waiter->pool_waiter, &asking->conn, &asking->error);
 	if (code == 0)
 		return RLK_STEP_AGAIN;
-	if (code == ROWLOCK_ETIMEDOUT && waiter->try)
+	if (code == ROWLOCK_ETIMEDOUT && waiter->wish.try)
 		return rlk_end_with(asking, ROWLOCK_EDB);
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
 		return RLK_STEP_LATER; /* the loop sees why */
@@ -118,7 +119,7 @@ void rlk_note_others(struct rlk_asking *asking)
 void rlk_begin_anew(struct rlk_asking *asking)
 {
 	asking->hold->attempt = rlk_random();
-	asking->unsure = false;
+	asking->doubt.unsure = false;
 	asking->sent_ms = 0;
 }
 
@@ -132,16 +133,16 @@ static enum rlk_step held(struct rlk_asking *asking,
 	/* An attempt in doubt is sent in full, so the row is another's. */
 	rlk_begin_anew(asking);
 	rlk_note_others(asking);
-	asking->skips_line = rlk_holder_clear(asking, request, holder);
-	if (asking->skips_line) {
+	asking->spot.skips_line = rlk_holder_clear(asking, request, holder);
+	if (asking->spot.skips_line) {
 		asking->ask = RLK_ASK_FIRST;
 		return RLK_STEP_AGAIN;
 	}
-	if (asking->waiter->try)
+	if (asking->waiter->wish.try)
 		return rlk_end_with(asking, ROWLOCK_EBUSY);
 	if (asking->name->strategy->pins_connection)
 		return rlk_row_held(asking);
-	was_first = rlk_doorbell_had(asking);
+	was_first = rlk_spot_had(asking);
 	rlk_doorbell_choose(asking, holder);
 	rlk_doorbell_note_wanted(asking);
 	if (holder->known)
@@ -152,12 +153,14 @@ static enum rlk_step held(struct rlk_asking *asking,
 			  ? RLK_ASK_FIRST
 			  : RLK_ASK_AGAIN;
 	/* Only the first question tells which name of a set is held. */
-	if (asking->line == RLK_LINE_FRONT && asking->name->strategy->of_names)
+	if (asking->spot.line == RLK_LINE_FRONT &&
+	    asking->name->strategy->of_names)
 		asking->ask = RLK_ASK_FIRST;
 	/* The first in line knows that the holder will not ring; a set that
 	 * goes from line to line does so politely. */
-	return asking->line == RLK_LINE_JOINS && !was_first ? RLK_STEP_AGAIN
-							    : RLK_STEP_LATER;
+	return asking->spot.line == RLK_LINE_JOINS && !was_first
+		   ? RLK_STEP_AGAIN
+		   : RLK_STEP_LATER;
 }
 
 /* ------------------------------------------------------------- one step */
@@ -186,7 +189,7 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 	if (asking->makes == MAKES_MOST)
 		return fail_making(asking);
 	code = rlk_pool_get(asking->client->pool, RLK_BAY_ASIDE,
-			    rlk_waiter_io_until(waiter), !waiter->try,
+			    rlk_waiter_io_until(waiter), !waiter->wish.try,
 			    &waiter->pool_waiter, &conn, &asking->error);
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
 		return RLK_STEP_LATER;
@@ -228,7 +231,7 @@ static int reason(struct rlk_asking *asking)
 	if (code == 0 || asking->ask != RLK_ASK_WAIT)
 		return asking->error.code;
 	asking->error.code = 0;
-	asking->unheard = true;
+	asking->doubt.unheard = true;
 	return code;
 }
 
@@ -237,8 +240,8 @@ static enum rlk_step no_answer(struct rlk_asking *asking)
 	enum rlk_settled settled = rlk_settle(asking);
 
 	/* In doubt only if the same attempt is asked again. */
-	asking->unsure = settled == RLK_SETTLED;
-	asking->skips_line = asking->unsure;
+	asking->doubt.unsure = settled == RLK_SETTLED;
+	asking->spot.skips_line = asking->doubt.unsure;
 	if (settled == RLK_SETTLED)
 		return RLK_STEP_AGAIN;
 	if (settled == RLK_ANEW)
@@ -261,8 +264,9 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 		if (asking->name->strategy->pins_connection)
 			return RLK_STEP_AGAIN;
 		/* A mere look would not tell our own row from another's. */
-		asking->ask = asking->unsure ? RLK_ASK_FIRST : RLK_ASK_AGAIN;
-		if (!asking->unsure)
+		asking->ask =
+		    asking->doubt.unsure ? RLK_ASK_FIRST : RLK_ASK_AGAIN;
+		if (!asking->doubt.unsure)
 			rlk_begin_anew(asking);
 		return RLK_STEP_LATER;
 	case RLK_WAITING:
@@ -281,7 +285,7 @@ static int64_t question_until(const struct rlk_asking *asking)
 	const struct rlk_waiter *waiter = asking->waiter;
 	int64_t until = rlk_client_call_until(client);
 
-	if (waiter->try)
+	if (waiter->wish.try)
 		return rlk_waiter_io_until(waiter);
 	if (asking->ask == RLK_ASK_WAIT)
 		until = rlk_after(until, client->row_slice_ms);
@@ -294,16 +298,16 @@ struct rlk_request rlk_next_request(struct rlk_asking *asking)
 
 	request.max_hold_ms = asking->lock->max_hold_ms;
 	request.info = rlk_lock_info(asking->lock);
-	request.under = asking->waiter->under;
-	request.permits = asking->waiter->permits;
-	request.passes_line = asking->line == RLK_LINE_POLLS;
+	request.under = asking->waiter->wish.under;
+	request.permits = asking->waiter->wish.permits;
+	request.passes_line = asking->spot.line == RLK_LINE_POLLS;
 	request.guess = asking->guess;
-	request.which = asking->which;
+	request.which = asking->spot.which;
 	asking->guess = 0;
 	request.observes = asking->name->strategy->several &&
 			   !rlk_trusts_clock(asking->client);
 	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT &&
-		       !asking->waiter->undrawn;
+		       !asking->waiter->wish.undrawn;
 	if (asking->sent_ms == 0)
 		asking->sent_ms = rlk_now(asking->client->clock);
 	asking->error.code = 0;
@@ -333,7 +337,7 @@ static enum rlk_step ask_pinned(struct rlk_asking *asking)
 		rlk_end_transaction(asking,
 				    rlk_waiter_io_until(asking->waiter));
 	/* It is not known whether the row is locked, as the table is: wait. */
-	if (verdict == RLK_FAILURE && !asking->waiter->try &&
+	if (verdict == RLK_FAILURE && !asking->waiter->wish.try &&
 	    asking->ask == RLK_ASK_FIRST) {
 		asking->ask = RLK_ASK_WAIT;
 		return RLK_STEP_AGAIN;
@@ -349,7 +353,7 @@ static enum rlk_step not_sent(struct rlk_asking *asking)
 {
 	int code = asking->error.code;
 
-	if (code == ROWLOCK_ETIMEDOUT && asking->waiter->try)
+	if (code == ROWLOCK_ETIMEDOUT && asking->waiter->wish.try)
 		return rlk_end_with(asking,
 				    rlk_client_unsent_code(asking->client));
 	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
@@ -360,7 +364,7 @@ static enum rlk_step not_sent(struct rlk_asking *asking)
 /* The group settles the request, and abandons it if need be. */
 static enum rlk_step left(struct rlk_asking *asking)
 {
-	asking->unsure = false;
+	asking->doubt.unsure = false;
 	rlk_fail_abandoned(asking);
 	return rlk_end_with(asking, reason(asking));
 }
@@ -368,7 +372,7 @@ static enum rlk_step left(struct rlk_asking *asking)
 /* As left(), but no connection came free, so nothing was sent. */
 static enum rlk_step unsent(struct rlk_asking *asking)
 {
-	asking->unsure = false;
+	asking->doubt.unsure = false;
 	rlk_fail(&asking->error,
 		 asking->waiter->canceled ? ROWLOCK_ECANCELED
 					  : ROWLOCK_ETIMEDOUT,
@@ -387,7 +391,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	const struct rlk_errand errand = {
 		.until_ms = waiter->give_up_ms,
 		.not_before_ms = asking->round_ms,
-		.persist = !waiter->try,
+		.persist = !waiter->wish.try,
 		.waiter = waiter,
 	};
 	enum rlk_outcome outcome;
@@ -398,7 +402,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 		    rlk_fail(&asking->error, ROWLOCK_ENOMEM, "out of memory"));
 	asking->round_ms = 0;
 	ticket->part.ask = asking->ask;
-	ticket->unsure = asking->unsure;
+	ticket->unsure = asking->doubt.unsure;
 	outcome = rlk_commit_run(&ticket, &errand);
 	if (outcome == RLK_OUT_LEFT)
 		return left(asking);
@@ -407,15 +411,15 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	if (outcome == RLK_OUT_LATE)
 		return RLK_STEP_LATER;
 	asking->ask = ticket->part.ask;
-	asking->unsure = ticket->unsure;
+	asking->doubt.unsure = ticket->unsure;
 	if (ticket->error.code)
 		asking->error = ticket->error;
 	if (outcome == RLK_OUT_NOT_SENT)
 		return not_sent(asking);
 	if (ticket->fault == RLK_UNKNOWN) {
 		/* It ran on another connection than the bell's. */
-		rlk_discard_conn(asking);
-		asking->mark = ticket->mark;
+		rlk_spot_discard(asking);
+		asking->doubt.mark = ticket->mark;
 		return rlk_judge(asking, RLK_UNCLEAR, &request, NULL);
 	}
 	if (!ticket->part.answered)
@@ -427,7 +431,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 		asking->hold->bell_conn = ticket->part.ran_on;
 	asking->hold->token = ticket->part.token;
 	/* We overtook the waiters in line: theirs is the next turn. */
-	if (ticket->part.holder.line && asking->line != RLK_LINE_FRONT) {
+	if (ticket->part.holder.line && asking->spot.line != RLK_LINE_FRONT) {
 		rlk_note_others(asking);
 		rlk_doorbell_note_wanted(asking);
 	}
@@ -441,7 +445,7 @@ enum rlk_step rlk_ask_here(struct rlk_asking *asking)
 	struct rlk_holder holder = { 0 };
 	enum rlk_verdict verdict;
 
-	asking->said_ms = rlk_now(asking->client->clock);
+	asking->spot.said_ms = rlk_now(asking->client->clock);
 	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
 	verdict = strategy->acquire(asking->conn, &request, asking->ask,
 				    &holder, &asking->error);
@@ -465,7 +469,7 @@ static enum rlk_step ensure_session(struct rlk_asking *asking)
 	if (asking->hold->session != id) {
 		if (asking->hold->session)
 			asking->hold->attempt = rlk_random();
-		asking->unsure = false;
+		asking->doubt.unsure = false;
 	}
 	asking->hold->session = id;
 	return RLK_STEP_AGAIN;
@@ -476,21 +480,22 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 	enum rlk_step step;
 
 	rlk_doorbell_notice_end(asking);
-	if (asking->line == RLK_LINE_STANDS)
+	if (asking->spot.line == RLK_LINE_STANDS)
 		return rlk_doorbell_stand(asking);
 	if (!asking->name->strategy->needs_session) {
 		/* Waiting for a connection may have taken all the time. */
 		if (!asking->conn)
 			return get_conn(asking);
-		return asking->line == RLK_LINE_JOINS ? rlk_row_stand(asking)
-						      : ask_pinned(asking);
+		return asking->spot.line == RLK_LINE_JOINS
+			   ? rlk_row_stand(asking)
+			   : ask_pinned(asking);
 	}
 	step = ensure_session(asking);
 	if (step != RLK_STEP_AGAIN)
 		return step;
 	/* The bell's waiter keeps it, even where others poll by now. */
-	return !asking->round_ms && (rlk_doorbell_had(asking) ||
-				     asking->line == RLK_LINE_JOINS)
+	return !asking->round_ms && (rlk_spot_had(asking) ||
+				     asking->spot.line == RLK_LINE_JOINS)
 		   ? rlk_doorbell_step(asking)
 		   : ask_shared(asking);
 }
@@ -506,7 +511,7 @@ static int over(struct rlk_asking *asking)
 	rlk_mutex_lock(&asking->client->mutex);
 	code = rlk_waiter_over_locked(waiter);
 	rlk_mutex_unlock(&asking->client->mutex);
-	if (!code && waiter->try &&
+	if (!code && waiter->wish.try &&
 	    rlk_now(asking->client->clock) >= waiter->give_up_ms)
 		code = rlk_fail(&asking->error, ROWLOCK_EDB,
 				"%s gave no verdict within %" PRIu64
@@ -520,7 +525,7 @@ static int over(struct rlk_asking *asking)
  * the row that it may have made. */
 static void give_up(struct rlk_asking *asking)
 {
-	if (!asking->code || !asking->unsure)
+	if (!asking->code || !asking->doubt.unsure)
 		return;
 	rlk_mutex_lock(&asking->client->mutex);
 	rlk_hold_abandon_locked(asking->hold, NULL);
@@ -542,7 +547,7 @@ static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 				"acquire " RLK_LOCK_FORMAT ": not asked for in "
 				"time: %s",
 				RLK_LOCK_ARGS(lock), error->message);
-	if (code == ROWLOCK_ETIMEDOUT && asking->unheard)
+	if (code == ROWLOCK_ETIMEDOUT && asking->doubt.unheard)
 		return rlk_fail(reterr, code,
 				"acquire " RLK_LOCK_FORMAT ": not had in time; "
 				"whether others hold it is not known, as %s "
@@ -571,7 +576,7 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 		rlk_row_begin(asking);
 	else
 		rlk_doorbell_begin(asking);
-	if (asking->line == RLK_LINE_APART)
+	if (asking->spot.line == RLK_LINE_APART)
 		rlk_step_back(asking);
 	while (step != RLK_STEP_END) {
 		int code = over(asking);
@@ -586,7 +591,7 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 	}
 	rlk_note_turn(asking);
 	give_up(asking);
-	rlk_doorbell_leave(asking);
+	rlk_spot_leave(asking);
 	rlk_put_conn(asking);
 	return explain(asking, reterr);
 }

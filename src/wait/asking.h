@@ -8,32 +8,7 @@
 
 #include "hold/handle.h"
 #include "wait/rounds.h"
-
-/**
- * Where it stands in the server's line for the name's bell (doorbell.c).
- *
- *               bell got
- *     JOINS <-------------> STANDS ------> FRONT
- *      ^ |    wait ended       |          |   ^
- *      | |                     v          |   | (a wait that was got at once,
- *      | |                   PASSES       |   |  likewise to PASSES)
- *      | |                     |          |   |
- *      | +---------------------+----------+---+
- *      |        connection lost, or the bell let go or kept with the hold,
- *      |        or the lane left
- *     APART ------> POLLS  (from JOINS and STANDS too: no use of bells)
- *
- * Only STANDS has a statement under way on its connection.
- */
-enum rlk_line {
-	RLK_LINE_APART,  /* not in it: asks by itself */
-	RLK_LINE_JOINS,  /* is to stand in it next */
-	RLK_LINE_STANDS, /* conn waits for the bell in the server */
-	RLK_LINE_FRONT,  /* conn has the bell: the first in line */
-	RLK_LINE_PASSES, /* a reader that let the bell go by, behind another
-			    that was let in: conn has a lane */
-	RLK_LINE_POLLS,  /* bells are of no use to this one */
-};
+#include "wait/spot.h"
 
 /** Looks at the holder meanwhile. */
 struct rlk_asking_look {
@@ -47,6 +22,13 @@ struct rlk_asking_look {
 	uint64_t idle_bell;
 };
 
+/** The doubt that the last question has left. */
+struct rlk_doubt {
+	bool unsure;          /* it may have left a row */
+	bool unheard;         /* row: nor was the wait's end answered */
+	struct rlk_mark mark; /* lease: the session that did not answer */
+};
+
 struct rlk_asking {
 	struct rowlock_client *client;
 	struct rlk_name *name;
@@ -55,26 +37,20 @@ struct rlk_asking {
 	struct rlk_hold *hold; /* what it will be */
 	struct rlk_conn *conn; /* row: the one in use, kept between slices;
 				  lease: the one in line */
-	struct rlk_mark mark;  /* lease: the session that did not answer */
 	int64_t sent_ms;       /* when this attempt was first sent */
 	uint64_t delay_ms;     /* before the next try */
 	uint64_t stray_ends;   /* the client's, before conn was taken */
 	int64_t round_ms;      /* the next try goes with the others of this
 				  round; 0: at once */
 	enum rlk_ask ask;
-	enum rlk_line line;
+	struct rlk_spot spot;
 	struct rlk_asking_look look;
-	int64_t said_ms;    /* when conn was last used */
-	unsigned int lane;  /* conn's, if it PASSES */
-	unsigned int which; /* of a set: the name in whose line it stands */
-	bool skips_line;    /* it may be ours, or free: ask at once */
 	unsigned int makes; /* times that its row was made */
 	unsigned int guess; /* permits: where one may be free; 0: none */
 	bool saw_others;
-	bool wanted;  /* others want it as well */
-	bool unsure;  /* a request is in doubt: it may have left a row */
-	bool unheard; /* row: nor was the wait's end answered */
-	int code;     /* why it ended */
+	bool wanted; /* others want it as well */
+	struct rlk_doubt doubt;
+	int code;                     /* why it ended */
 	struct rowlock_errinfo error; /* the last failure, if code is 0 one
 					 that may pass */
 };

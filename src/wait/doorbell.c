@@ -42,6 +42,7 @@
 
 #include "base/error.h"
 #include "core/call.h"
+#include "core/overrun.h"
 #include "core/waiter.h"
 #include "db/lend.h"
 #include "group/commit_bell.h"
@@ -51,8 +52,8 @@
 #include "strategy/bell.h"
 #include "wait/holder.h"
 #include "wait/settle.h"
+#include "wait/spot.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 
 /* The longest wait in the server, a year: MariaDB takes no more. */
@@ -64,49 +65,9 @@
 #define LOOK_FREE_MS 150
 #define LOOK_LAST_MS 250
 
-/* The server ends a wait this much before our deadline for it. */
-#define GRACE_MS 20
-
 /* How long a name counts as busy: from the last time that others were seen to
  * want it, or from the end of a hold before which they were. */
 #define BUSY_MS 1000
-
-/* ---------------------------------------------------------------- place */
-
-void rlk_line_move(struct rlk_asking *asking, enum rlk_line to)
-{
-	static const bool allowed[][6] = {
-		[RLK_LINE_APART] = { [RLK_LINE_JOINS] = true,
-				     [RLK_LINE_POLLS] = true },
-		[RLK_LINE_JOINS] = { [RLK_LINE_STANDS] = true,
-				     [RLK_LINE_FRONT] = true,
-				     [RLK_LINE_PASSES] = true,
-				     [RLK_LINE_POLLS] = true },
-		[RLK_LINE_STANDS] = { [RLK_LINE_JOINS] = true,
-				      [RLK_LINE_FRONT] = true,
-				      [RLK_LINE_PASSES] = true,
-				      [RLK_LINE_POLLS] = true },
-		[RLK_LINE_FRONT] = { [RLK_LINE_JOINS] = true },
-		[RLK_LINE_PASSES] = { [RLK_LINE_JOINS] = true },
-		[RLK_LINE_POLLS] = { false },
-	};
-
-	assert(to == asking->line || allowed[asking->line][to]);
-	asking->line = to;
-}
-
-bool rlk_doorbell_had(const struct rlk_asking *asking)
-{
-	return asking->line == RLK_LINE_FRONT ||
-	       asking->line == RLK_LINE_PASSES;
-}
-
-void rlk_discard_conn(struct rlk_asking *asking)
-{
-	if (asking->line == RLK_LINE_STANDS || rlk_doorbell_had(asking))
-		rlk_line_move(asking, RLK_LINE_JOINS);
-	rlk_pool_discard(asking->client->pool, TAKE_PTR(asking->conn));
-}
 
 /* ----------------------------------------------------------------- busy */
 
@@ -132,7 +93,7 @@ void rlk_doorbell_note_wanted(struct rlk_asking *asking)
 bool rlk_doorbell_must_go(const struct rlk_asking *asking)
 {
 	return asking->waiter->canceled ||
-	       rlk_now(asking->client->clock) + RLK_QUESTION_MS >=
+	       rlk_now(asking->client->clock) + RLK_OVERRUN_QUESTION_MS >=
 		   asking->waiter->give_up_ms;
 }
 
@@ -142,14 +103,14 @@ bool rlk_doorbell_usable(const struct rlk_asking *asking)
 {
 	const struct rowlock_client *client = asking->client;
 
-	return asking->name->strategy->bells && !asking->waiter->try &&
-	       asking->line != RLK_LINE_POLLS && !client->many_writers &&
+	return asking->name->strategy->bells && !asking->waiter->wish.try &&
+	       asking->spot.line != RLK_LINE_POLLS && !client->many_writers &&
 	       !client->bells_refused;
 }
 
 static enum rlk_step poll_instead(struct rlk_asking *asking, const char *reason)
 {
-	rlk_line_move(asking, RLK_LINE_POLLS);
+	rlk_spot_move(asking, RLK_LINE_POLLS);
 	rlk_log(&asking->client->log, ROWLOCK_LOG_DEBUG,
 		"'%s' (%s): asked for again and again, not by its bell: %s",
 		asking->name->text, asking->name->strategy->name, reason);
@@ -161,7 +122,7 @@ void rlk_doorbell_begin(struct rlk_asking *asking)
 	asking->ask = RLK_ASK_FIRST;
 	if (rlk_doorbell_usable(asking) && !asking->name->strategy->of_names &&
 	    rlk_doorbell_busy(asking->client, asking->name->text))
-		rlk_line_move(asking, RLK_LINE_JOINS);
+		rlk_spot_move(asking, RLK_LINE_JOINS);
 }
 
 static enum rlk_step refuse(struct rlk_asking *asking, const char *why)
@@ -206,7 +167,7 @@ bool rlk_doorbell_is_silent(const struct rlk_asking *asking)
 {
 	const struct rowlock_client *client = asking->client;
 
-	return rlk_now(client->clock) - asking->said_ms >=
+	return rlk_now(client->clock) - asking->spot.said_ms >=
 	       rlk_client_word_ms(client, RLK_BAY_BELL);
 }
 
@@ -215,10 +176,10 @@ void rlk_doorbell_notice_end(struct rlk_asking *asking)
 	const struct rlk_conn *conn = asking->conn;
 
 	if (!conn || (!rlk_conn_retired(conn) &&
-		      (!rlk_doorbell_had(asking) || rlk_conn_alive(conn))))
+		      (!rlk_spot_had(asking) || rlk_conn_alive(conn))))
 		return;
 	asking->round_ms = 0;
-	rlk_discard_conn(asking);
+	rlk_spot_discard(asking);
 }
 
 /* ------------------------------------------------------------------ line */
@@ -251,22 +212,14 @@ static int64_t look_at(const struct rlk_asking *asking, int64_t now)
 						       : asking->look.at_ms;
 }
 
-/* The request whose bell it waits for. */
-static struct rlk_request bell_request(const struct rlk_asking *asking)
-{
-	struct rlk_request request = rlk_hold_request(asking->hold);
-
-	request.which = asking->which;
-	return request;
-}
-
 /* Wait for the bell until the caller's time is up, or the next look is due. */
 static enum rlk_fault stand(struct rlk_asking *asking,
 			    struct rlk_bell_turn *ret_turn)
 {
 	int64_t now = rlk_now(asking->client->clock);
-	int64_t until = rlk_after(asking->waiter->until_ms, GRACE_MS);
-	struct rlk_request request = bell_request(asking);
+	int64_t until =
+	    rlk_after(asking->waiter->until_ms, RLK_OVERRUN_BELL_MS);
+	struct rlk_request request = rlk_spot_bell(asking);
 	enum rlk_fault fault;
 
 	if (!asking->look.at_ms)
@@ -280,112 +233,26 @@ static enum rlk_fault stand(struct rlk_asking *asking,
 		until = asking->look.at_ms;
 	rlk_conn_set_until(asking->conn, until);
 	rlk_expose_conn(asking, asking->conn);
-	fault = asking->line == RLK_LINE_STANDS
+	fault = asking->spot.line == RLK_LINE_STANDS
 		    ? rlk_bell_resume(asking->conn, ret_turn, &asking->error)
 		    : rlk_bell_wait(asking->conn, &request, left(asking, now),
 				    ret_turn, &asking->error);
 	rlk_expose_conn(asking, NULL);
-	asking->said_ms = rlk_now(asking->client->clock);
+	asking->spot.said_ms = rlk_now(asking->client->clock);
 	if (asking->name->strategy->needs_session && took_long(asking, now))
 		rlk_doorbell_note_wanted(asking);
 	return fault;
-}
-
-/* The readers behind one that was let in come in together with it. */
-static enum rlk_fault leave(const struct rlk_asking *asking,
-			    const struct rlk_request *request,
-			    struct rowlock_errinfo *reterr)
-{
-	bool granted = asking->line == RLK_LINE_FRONT && asking->code == 0;
-
-	if (asking->line == RLK_LINE_PASSES)
-		return rlk_bell_leave_lane(asking->conn, request, asking->lane,
-					   reterr);
-	return granted && asking->name->strategy->shared
-		   ? rlk_bell_leave_open(asking->conn, request, reterr)
-		   : rlk_bell_leave(asking->conn, request, reterr);
-}
-
-/* Let go of the lane, or of the bell, that the connection has, or may have. One
- * that does not answer in time is closed, which lets both go. */
-static void let_go(struct rlk_asking *asking)
-{
-	struct rlk_request request = bell_request(asking);
-	int64_t least = rlk_after(rlk_now(asking->client->clock), GRACE_MS);
-	int64_t until = rlk_client_call_until(asking->client);
-	struct rowlock_errinfo error;
-	enum rlk_fault fault;
-
-	/* At the deadline it takes time that is left for that. */
-	if (asking->waiter->until_ms < until)
-		until = asking->waiter->until_ms;
-	if (until < least)
-		until = least;
-	if (asking->waiter->give_up_ms < until)
-		until = asking->waiter->give_up_ms;
-	rlk_conn_set_until(asking->conn, until);
-	fault = leave(asking, &request, &error);
-	rlk_line_move(asking, RLK_LINE_JOINS);
-	if (fault)
-		rlk_discard_conn(asking);
-}
-
-/* The wait was interrupted; the connection may just have got the bell, or a
- * lane that it does not know of. */
-static void forsake(struct rlk_asking *asking)
-{
-	struct rlk_request request = bell_request(asking);
-
-	if (rlk_bell_has_gate(&request))
-		rlk_discard_conn(asking);
-	else
-		let_go(asking);
-}
-
-static void take_place(struct rlk_asking *asking, struct rlk_bell_turn turn)
-{
-	asking->lane = turn.lane;
-	if (turn.lane)
-		rlk_line_move(asking, RLK_LINE_PASSES);
-	else
-		rlk_line_move(asking,
-			      turn.got ? RLK_LINE_FRONT : RLK_LINE_JOINS);
-}
-
-/* Leave the line by KILL QUERY. The bell may come first. */
-static void withdraw(struct rlk_asking *asking)
-{
-	struct rlk_bell_turn turn = { .got = false };
-	struct rowlock_errinfo error;
-
-	rlk_interrupt_wait(asking);
-	switch (rlk_bell_resume(asking->conn, &turn, &error)) {
-	case RLK_DONE:
-		take_place(asking, turn);
-		return;
-	case RLK_KILLED:
-		forsake(asking);
-		return;
-	case RLK_CONFLICT:
-	case RLK_BUSY:
-	case RLK_REFUSED:
-		rlk_line_move(asking, RLK_LINE_JOINS);
-		return;
-	default:
-		asking->unheard = asking->name->strategy->pins_connection;
-		rlk_discard_conn(asking);
-	}
 }
 
 /* A set that is refused because of another name than before stands in the line
  * of that one: nobody has to wait for the first name behind it. */
 static void follow(struct rlk_asking *asking, const struct rlk_holder *holder)
 {
-	if (!holder->known || holder->which == asking->which)
+	if (!holder->known || holder->which == asking->spot.which)
 		return;
-	if (asking->line == RLK_LINE_FRONT)
-		let_go(asking);
-	asking->which = holder->which;
+	if (asking->spot.line == RLK_LINE_FRONT)
+		rlk_spot_let_go(asking);
+	asking->spot.which = holder->which;
 }
 
 void rlk_doorbell_choose(struct rlk_asking *asking,
@@ -395,11 +262,11 @@ void rlk_doorbell_choose(struct rlk_asking *asking,
 
 	if (asking->name->strategy->of_names)
 		follow(asking, holder);
-	if (asking->line != RLK_LINE_APART || !asking->name->strategy->bells ||
-	    asking->waiter->try)
+	if (asking->spot.line != RLK_LINE_APART ||
+	    !asking->name->strategy->bells || asking->waiter->wish.try)
 		return;
 	if (rlk_doorbell_usable(asking))
-		rlk_line_move(asking, RLK_LINE_JOINS);
+		rlk_spot_move(asking, RLK_LINE_JOINS);
 	else
 		poll_instead(asking, client->many_writers
 					 ? "bells do not reach all clients here"
@@ -414,7 +281,7 @@ static enum rlk_step answered(struct rlk_asking *asking,
 {
 	bool got = turn.got || turn.lane;
 
-	take_place(asking, turn);
+	rlk_spot_take(asking, turn);
 	if (got && asking->name->strategy->needs_session)
 		asking->ask = RLK_ASK_FIRST;
 	return got || took_long(asking, began_ms) ? RLK_STEP_AGAIN
@@ -435,14 +302,14 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 	case RLK_DONE:
 		return answered(asking, turn, began);
 	case RLK_PENDING:
-		rlk_line_move(asking, RLK_LINE_STANDS);
+		rlk_spot_move(asking, RLK_LINE_STANDS);
 		return RLK_STEP_AGAIN;
 	case RLK_KILLED:
-		forsake(asking);
+		rlk_spot_forsake(asking);
 		return RLK_STEP_AGAIN;
 	case RLK_CONFLICT:
 	case RLK_BUSY:
-		rlk_line_move(asking, RLK_LINE_JOINS);
+		rlk_spot_move(asking, RLK_LINE_JOINS);
 		return RLK_STEP_LATER;
 	case RLK_REFUSED:
 		return refuse(asking, asking->error.message);
@@ -450,7 +317,7 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 		return rlk_failed(asking, asking->error.code);
 	default:
 		/* A wait leaves nothing that could land: do not settle it. */
-		rlk_discard_conn(asking);
+		rlk_spot_discard(asking);
 		return rlk_failed(asking, ROWLOCK_ECONNECT);
 	}
 }
@@ -531,8 +398,8 @@ static void see_free(struct rlk_asking *asking, uint64_t bell)
 	    rlk_after(rlk_now(asking->client->clock), LOOK_FREE_MS);
 	if (!same)
 		return;
-	withdraw(asking);
-	asking->skips_line = asking->line == RLK_LINE_JOINS;
+	rlk_spot_withdraw(asking);
+	asking->spot.skips_line = asking->spot.line == RLK_LINE_JOINS;
 	asking->ask = RLK_ASK_FIRST;
 }
 
@@ -563,17 +430,19 @@ enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking)
 {
 	enum rlk_step step;
 
-	if (asking->line == RLK_LINE_JOINS && asking->client->many_writers) {
+	if (asking->spot.line == RLK_LINE_JOINS &&
+	    asking->client->many_writers) {
 		rlk_put_conn(asking);
 		return poll_instead(asking,
 				    "bells do not reach all clients here");
 	}
 	/* One that stands there stays, even where others poll by now. */
-	if (asking->line == RLK_LINE_JOINS &&
+	if (asking->spot.line == RLK_LINE_JOINS &&
 	    !rlk_commit_bell_reaches(asking->client, asking->conn))
 		return refuse(asking, "there are no user-level locks");
 	step = wait_for_bell(asking);
-	if (asking->line != RLK_LINE_STANDS || rlk_doorbell_must_go(asking) ||
+	if (asking->spot.line != RLK_LINE_STANDS ||
+	    rlk_doorbell_must_go(asking) ||
 	    asking->name->strategy->pins_connection ||
 	    rlk_now(asking->client->clock) < asking->look.at_ms)
 		return step;
@@ -586,17 +455,9 @@ enum rlk_step rlk_doorbell_step(struct rlk_asking *asking)
 		return get_conn(asking);
 	if (!rlk_session_is_at(asking->client, asking->conn, &asking->error))
 		return RLK_STEP_LATER;
-	if (asking->line == RLK_LINE_JOINS && !asking->skips_line)
+	if (asking->spot.line == RLK_LINE_JOINS && !asking->spot.skips_line)
 		return rlk_doorbell_stand(asking);
 	return rlk_ask_here(asking);
-}
-
-void rlk_doorbell_leave(struct rlk_asking *asking)
-{
-	if (asking->line == RLK_LINE_STANDS)
-		withdraw(asking);
-	if (rlk_doorbell_had(asking))
-		let_go(asking);
 }
 
 /* ---------------------------------------------------------------- release */

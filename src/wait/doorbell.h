@@ -9,16 +9,6 @@
 
 #include "wait/asking.h"
 
-/** Change its place in line. A step that the drawing does not have ends the
- *  program. */
-void rlk_line_move(struct rlk_asking *asking, enum rlk_line to);
-
-/** Has its connection the bell, or a lane? */
-bool rlk_doorbell_had(const struct rlk_asking *asking);
-
-/** asking->conn ends, and its place in line with it. */
-void rlk_discard_conn(struct rlk_asking *asking);
-
 /** May it stand in line? Not a try, nor where bells do not reach all clients.
  */
 bool rlk_doorbell_usable(const struct rlk_asking *asking);
@@ -59,9 +49,6 @@ enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking);
  * in line, or ask on that connection, which it keeps as long as it has the
  *  bell. */
 enum rlk_step rlk_doorbell_step(struct rlk_asking *asking);
-
-/** Leave the line, and let go of the bell or of the lane. */
-void rlk_doorbell_leave(struct rlk_asking *asking);
 
 /** Give back the row of @hold on @conn, which has its bell, and @conn itself.
  *  As rlk_commit_release(). */

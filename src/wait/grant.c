@@ -12,13 +12,11 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "core/call.h"
+#include "core/overrun.h"
 #include "core/timer.h"
 #include "db/lend.h"
 #include "group/commit.h"
 #include "wait/doorbell.h"
-
-/* The refresh's part of the 100 ms of settle.c, after a take-back. */
-#define REFRESH_MS 70
 
 /* A statement without an answer sets no error. */
 static void no_answer(struct rlk_asking *asking)
@@ -41,16 +39,16 @@ static bool begin_lease(struct rlk_asking *asking)
 		return false;
 	/* Among several holders, or of a set, the bell goes on to the next
 	 * waiter. */
-	if (asking->line == RLK_LINE_FRONT && !hold->name->strategy->many &&
-	    !hold->name->strategy->of_names) {
-		rlk_line_move(asking, RLK_LINE_JOINS);
+	if (asking->spot.line == RLK_LINE_FRONT &&
+	    !hold->name->strategy->many && !hold->name->strategy->of_names) {
+		rlk_spot_move(asking, RLK_LINE_JOINS);
 		rlk_hold_keep_bell_locked(hold, TAKE_PTR(asking->conn));
 	}
 	hold->wanted = asking->wanted;
 	rlk_hold_start_locked(hold);
 	/* Attach at once: a loss in the next moment must find its owner. */
 	rlk_lock_attach_locked(asking->lock, hold);
-	if (asking->waiter->count == 1 && !asking->waiter->refused)
+	if (asking->waiter->wish.count == 1 && !asking->waiter->refused)
 		asking->lock->slot = (uint16_t) hold->upkeep->slots[0];
 	/* A break that was seen while the answer was on its way may have hit
 	 * this very lease: the look that followed did not know it. */
@@ -64,8 +62,9 @@ static bool begin_lease(struct rlk_asking *asking)
 static int64_t refresh_until(const struct rlk_waiter *waiter)
 {
 	int64_t call = rlk_client_call_until(waiter->name->client);
-	int64_t until = waiter->try ? waiter->give_up_ms
-				    : rlk_after(waiter->until_ms, REFRESH_MS);
+	int64_t until = waiter->wish.try ? waiter->give_up_ms
+					 : rlk_after(waiter->until_ms,
+						     RLK_OVERRUN_REFRESH_MS);
 
 	return call < until ? call : until;
 }
@@ -170,7 +169,7 @@ static enum rlk_step give_back(struct rlk_asking *asking)
 
 enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0)
 {
-	asking->unsure = false;
+	asking->doubt.unsure = false;
 	if (asking->name->strategy->pins_connection) {
 		/* It was granted just now, not when it was first asked for. */
 		asking->sent_ms = rlk_now(asking->client->clock);

@@ -68,8 +68,9 @@ static struct rlk_waiter *next_in_line(const struct rlk_name *name)
 static bool is_alike(const struct rlk_waiter *waiter,
 		     const struct rlk_hold *hold)
 {
-	return waiter->count == rlk_hold_rows(hold) &&
-	       (!waiter->permits || waiter->permits == hold->upkeep->permits);
+	return waiter->wish.count == rlk_hold_rows(hold) &&
+	       (!waiter->wish.permits ||
+		waiter->wish.permits == hold->upkeep->permits);
 }
 
 /* As next_in_line(), for permits: their first waiter asks while others have

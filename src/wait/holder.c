@@ -25,8 +25,8 @@ static int64_t observe_ms(const struct rlk_asking *asking,
 	int64_t part = (int64_t) ms / OBSERVE_LOOKS + 1;
 	int64_t left;
 
-	if ((asking->line != RLK_LINE_STANDS &&
-	     asking->line != RLK_LINE_JOINS) ||
+	if ((asking->spot.line != RLK_LINE_STANDS &&
+	     asking->spot.line != RLK_LINE_JOINS) ||
 	    !holder->looked || holder->absent)
 		return RLK_POLL_DELAY_MS;
 	left = rlk_silent_in_ms(asking->client, holder);
@@ -71,7 +71,7 @@ bool rlk_holder_clear(struct rlk_asking *asking,
 
 	if (!holder->known || !rlk_may_be_dead(client, holder))
 		return false;
-	if (asking->skips_line && look->swept == holder->attempt &&
+	if (asking->spot.skips_line && look->swept == holder->attempt &&
 	    look->swept_which == row_of(holder))
 		return false;
 	name = rlk_set_name_at(request->name, holder->which);

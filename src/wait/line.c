@@ -34,7 +34,7 @@ static int wait_turn_locked(struct rlk_waiter *waiter)
 	       !is_its_turn(waiter)) {
 		int code = rlk_waiter_over_locked(waiter);
 
-		if (!code && waiter->try)
+		if (!code && waiter->wish.try)
 			code = ROWLOCK_EBUSY;
 		if (code)
 			return code;
@@ -72,12 +72,13 @@ struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter)
 	hold->owner = waiter->owner;
 	if (((lock->name->strategy->pins_connection || lock->max_hold_ms) &&
 	     !rlk_hold_make_upkeep(hold)) ||
-	    (waiter->count && !rlk_hold_make_slots(hold, waiter->count))) {
+	    (waiter->wish.count &&
+	     !rlk_hold_make_slots(hold, waiter->wish.count))) {
 		rlk_hold_put_locked(hold);
 		return NULL;
 	}
-	if (waiter->count)
-		hold->upkeep->permits = waiter->permits;
+	if (waiter->wish.count)
+		hold->upkeep->permits = waiter->wish.permits;
 	return hold;
 }
 
@@ -113,7 +114,7 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 static bool stands_in_line(const struct rlk_waiter *waiter)
 {
 	return !waiter->name->strategy->many ||
-	       (!waiter->try && !waiter->under);
+	       (!waiter->wish.try && !waiter->wish.under);
 }
 
 /* Returns false if memory is out. */
@@ -167,10 +168,10 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 	int code;
 
 	rlk_waiter_init(&waiter, lock, wanted->wait_ms);
-	waiter.under = wanted->under;
-	waiter.undrawn = wanted->undrawn;
-	waiter.permits = wanted->permits;
-	waiter.count = wanted->count;
+	waiter.wish.under = wanted->under;
+	waiter.wish.undrawn = wanted->undrawn;
+	waiter.wish.permits = wanted->permits;
+	waiter.wish.count = wanted->count;
 	if (waiter.give_up_ms > wanted->until_ms)
 		waiter.give_up_ms = wanted->until_ms;
 	if (!enter_line(&waiter))

@@ -34,9 +34,9 @@
  * while it polls elsewhere; but the server closes an idle connection. */
 static bool has_its_own_way(const struct rlk_asking *asking)
 {
-	if (asking->line == RLK_LINE_FRONT)
+	if (asking->spot.line == RLK_LINE_FRONT)
 		return rlk_doorbell_is_silent(asking);
-	return asking->conn || asking->line == RLK_LINE_JOINS;
+	return asking->conn || asking->spot.line == RLK_LINE_JOINS;
 }
 
 /* Many names that are held cost one statement per round, not one each: a waiter
@@ -46,7 +46,7 @@ static bool joins_round(struct rlk_asking *asking)
 	const struct rlk_waiter *waiter = asking->waiter;
 	int64_t at;
 
-	if (has_its_own_way(asking) || asking->error.code || waiter->try ||
+	if (has_its_own_way(asking) || asking->error.code || waiter->wish.try ||
 	    asking->delay_ms < RLK_POLL_DELAY_MS ||
 	    !asking->name->strategy->batch ||
 	    !rlk_commit_gathers(asking->client))
@@ -63,9 +63,10 @@ static uint64_t longest(const struct rlk_asking *asking)
 {
 	if (asking->error.code == ROWLOCK_ECONNECT)
 		return FAILED_DELAY_MS;
-	if (asking->line == RLK_LINE_PASSES)
+	if (asking->spot.line == RLK_LINE_PASSES)
 		return IN_LANE_MS;
-	return asking->line == RLK_LINE_FRONT && asking->name->strategy->counted
+	return asking->spot.line == RLK_LINE_FRONT &&
+		       asking->name->strategy->counted
 		   ? FIRST_IN_LINE_MS
 		   : RLK_POLL_DELAY_MS;
 }
@@ -73,12 +74,13 @@ static uint64_t longest(const struct rlk_asking *asking)
 bool rlk_pause(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
-	int64_t end_ms = waiter->try ? waiter->give_up_ms : waiter->until_ms;
+	int64_t end_ms =
+	    waiter->wish.try ? waiter->give_up_ms : waiter->until_ms;
 	uint64_t limit = longest(asking);
 	bool handed;
 	int64_t at;
 
-	if (!rlk_doorbell_had(asking))
+	if (!rlk_spot_had(asking))
 		rlk_put_conn(asking);
 	asking->delay_ms =
 	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;
@@ -93,7 +95,7 @@ bool rlk_pause(struct rlk_asking *asking)
 		at = end_ms;
 	rlk_mutex_lock(&asking->client->mutex);
 	/* A request in doubt must be cleared up first. */
-	waiter->idle = !asking->unsure;
+	waiter->idle = !asking->doubt.unsure;
 	while (!rlk_waiter_over_locked(waiter) && !waiter->freed &&
 	       !waiter->handed && rlk_now(asking->client->clock) < at)
 		rlk_waiter_sleep_locked(waiter, at);
@@ -134,7 +136,7 @@ void rlk_step_back(struct rlk_asking *asking)
 	int64_t at;
 
 	if (!asking->name->strategy->needs_session ||
-	    asking->name->strategy->many || waiter->try ||
+	    asking->name->strategy->many || waiter->wish.try ||
 	    !turn_is_over_locked(asking, now))
 		return;
 	/* One end for all our waiters: if one gives up, another follows it, and

@@ -16,6 +16,7 @@
 #include "wait/row_line.h"
 
 #include "core/call.h"
+#include "core/overrun.h"
 #include "core/waiter.h"
 #include "group/commit_bell.h"
 #include "strategy/bell.h"
@@ -46,21 +47,21 @@ void rlk_row_begin(struct rlk_asking *asking)
 	int64_t until = *known(asking);
 
 	asking->ask = RLK_ASK_FIRST;
-	if (asking->waiter->try)
+	if (asking->waiter->wish.try)
 		return;
 	if (!rlk_doorbell_usable(asking)) {
 		asking->ask = RLK_ASK_WAIT;
 		return;
 	}
 	if (now < until)
-		rlk_line_move(asking, RLK_LINE_JOINS);
+		rlk_spot_move(asking, RLK_LINE_JOINS);
 	if (now < until || now < -until)
 		asking->ask = RLK_ASK_WAIT;
 }
 
 static void join(struct rlk_asking *asking)
 {
-	rlk_line_move(asking, RLK_LINE_JOINS);
+	rlk_spot_move(asking, RLK_LINE_JOINS);
 	asking->ask = RLK_ASK_WAIT;
 }
 
@@ -84,20 +85,20 @@ enum rlk_step rlk_row_held(struct rlk_asking *asking)
 	if (rlk_fault_passes(fault))
 		return RLK_STEP_AGAIN;
 	if (fault) {
-		rlk_discard_conn(asking);
+		rlk_spot_discard(asking);
 		return rlk_failed(asking, rlk_client_code(asking->client, fault,
 							  &asking->error));
 	}
 	note(asking, owner);
-	if (owner && asking->line == RLK_LINE_APART)
+	if (owner && asking->spot.line == RLK_LINE_APART)
 		join(asking);
 	return RLK_STEP_AGAIN;
 }
 
 enum rlk_step rlk_row_waited(struct rlk_asking *asking)
 {
-	if (asking->line == RLK_LINE_APART && rlk_doorbell_usable(asking) &&
-	    !rlk_doorbell_must_go(asking)) {
+	if (asking->spot.line == RLK_LINE_APART &&
+	    rlk_doorbell_usable(asking) && !rlk_doorbell_must_go(asking)) {
 		note(asking, true);
 		join(asking);
 	}
@@ -118,7 +119,7 @@ int rlk_row_granted(struct rlk_asking *asking)
 	struct rlk_request request = rlk_hold_request(asking->hold);
 	enum rlk_fault fault;
 
-	if (asking->line != RLK_LINE_FRONT)
+	if (asking->spot.line != RLK_LINE_FRONT)
 		return 0;
 	note(asking, true);
 	rlk_conn_set_until(asking->conn, leave_until(asking));
@@ -128,10 +129,10 @@ int rlk_row_granted(struct rlk_asking *asking)
 	while (rlk_fault_passes(fault) &&
 	       rlk_now(asking->client->clock) < asking->waiter->give_up_ms);
 	if (!fault) {
-		rlk_line_move(asking, RLK_LINE_JOINS);
+		rlk_spot_move(asking, RLK_LINE_JOINS);
 		return 0;
 	}
 	/* Closing the connection unlocks the row. */
-	rlk_discard_conn(asking);
+	rlk_spot_discard(asking);
 	return rlk_client_code(asking->client, fault, &asking->error);
 }

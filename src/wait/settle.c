@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "core/call.h"
+#include "core/overrun.h"
 #include "core/waiter.h"
 #include "db/conn_fence.h"
 #include "db/lend.h"
@@ -29,9 +30,6 @@
 
 /* Between two tries to end a session. */
 #define REST_MS 20
-
-/* The server's answer has this part of RLK_OVERRUN_MS. */
-#define TAKE_BACK_MS 60
 
 void rlk_fail_abandoned(struct rlk_asking *asking)
 {
@@ -131,9 +129,9 @@ enum rlk_settled rlk_settle(struct rlk_asking *asking)
 	struct rlk_mark mark;
 
 	if (asking->conn)
-		rlk_conn_mark(asking->conn, &asking->mark);
-	mark = asking->mark;
-	rlk_discard_conn(asking);
+		rlk_conn_mark(asking->conn, &asking->doubt.mark);
+	mark = asking->doubt.mark;
+	rlk_spot_discard(asking);
 	while ((fault = end_session(asking, &mark))) {
 		bool reaches = fault != RLK_REFUSED && fault != RLK_PENDING &&
 			       rlk_now(asking->client->clock) < until;
@@ -157,12 +155,13 @@ void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
 	rlk_conn_set_until(asking->conn, until_ms);
 	if (asking->name->strategy->release(asking->conn, &request, &found,
 					    &error))
-		rlk_discard_conn(asking);
+		rlk_spot_discard(asking);
 }
 
 int64_t rlk_interrupt_wait(struct rlk_asking *asking)
 {
-	int64_t until = rlk_after(rlk_now(asking->client->clock), TAKE_BACK_MS);
+	int64_t until =
+	    rlk_after(rlk_now(asking->client->clock), RLK_OVERRUN_TAKE_BACK_MS);
 	int64_t last = rlk_after(asking->waiter->until_ms, RLK_OVERRUN_MS);
 
 	if (last < until)

@@ -4,10 +4,6 @@
 
 #include "wait/asking.h"
 
-/** An acquire stops waiting for the server this much behind its deadline; the
- *  rest of the 100 ms that it may overrun is for a busy machine. */
-#define RLK_OVERRUN_MS 80
-
 enum rlk_settled {
 	RLK_SETTLED,   /* the request is over for good: ask again */
 	RLK_ANEW,      /* outcome unknown: ask later, as another attempt */
@@ -16,9 +12,9 @@ enum rlk_settled {
 
 /**
  * No answer came on @asking->conn, or, if that is NULL, on the session of
- * @asking->mark. Give up the connection and end its session in the server, so
- * that the request cannot be executed any more; the attempt then finds its
- * outcome. Blocks up to the waiter's time.
+ * @asking->doubt.mark. Give up the connection and end its session in the
+ * server, so that the request cannot be executed any more; the attempt then
+ * finds its outcome. Blocks up to the waiter's time.
  */
 enum rlk_settled rlk_settle(struct rlk_asking *asking);
 
