@@ -594,21 +594,6 @@ class Loss(ToolTest):
             pass  # it has ended
         return 0
 
-    def await_guard(self, process):
-        """The pid of its guard, once that shows its name: the command may have
-        begun before."""
-        for waited in waiting():
-            shown = []
-            with open(f"/proc/{process.pid}/task/{process.pid}/children",
-                      encoding="ascii") as children:
-                pids = children.read().split()
-            for pid in pids:
-                with open(f"/proc/{pid}/cmdline", encoding="ascii") as line:
-                    shown.append(line.read().rstrip("\0"))
-            if "rowlock-guard" in shown:
-                return int(pids[shown.index("rowlock-guard")])
-        self.fail(f"waited {waited:.0f} s for a guard among {shown}")
-
     def stop_a_run(self):
         """Stops a run whose hold ends in 4500 ms.
 

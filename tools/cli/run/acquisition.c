@@ -382,5 +382,6 @@ void acquisition_leave(struct acquisition *acquisition, int code)
 	if (done.fd >= 0 &&
 	    pthread_create(&thread, NULL, free_all, acquisition) == 0)
 		poll(&done, 1, LEAVE_MS);
+	report_flush();
 	_exit(code);
 }

@@ -18,13 +18,12 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "common/outbox.h"
 #include "common/report.h"
 
 static void say(const char *text)
 {
-	ssize_t n = write(STDERR_FILENO, text, strlen(text));
-
-	(void) n;
+	outbox_put_now(text, strlen(text));
 }
 
 /* From a table, without memory of its own; so is musl's strerror(). */

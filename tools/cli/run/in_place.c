@@ -145,6 +145,7 @@ static void become_keeper(struct keeper *keeper)
 	keeper->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (keeper->lost_fd >= 0 && signals_start(&keeper->signals))
 		keep(keeper);
+	report_flush();
 	_exit(EXIT_DONE);
 }
 

@@ -68,10 +68,14 @@ static uint64_t remaining_ms(const struct run *run)
 	return rowlock_remaining_ms(run->plan->lock);
 }
 
+/* Signal first: no message may come before it. */
 static void end_group(struct run *run, enum deadline_phase phase,
 		      uint64_t remaining)
 {
 	if (phase == DEADLINE_TERM) {
+		child_signal(&run->child, SIGTERM);
+		/* A stopped process would not see it. */
+		child_signal(&run->child, SIGCONT);
 		report(
 		    ROWLOCK_LOG_ERROR,
 		    remaining > 0
@@ -79,16 +83,13 @@ static void end_group(struct run *run, enum deadline_phase phase,
 			  "answer from the server): sending SIGTERM"
 			: "%s: the lock '%s' on %s was lost: sending SIGTERM",
 		    run->plan->title, run->plan->name, run->plan->server);
-		child_signal(&run->child, SIGTERM);
-		/* A stopped process would not see it. */
-		child_signal(&run->child, SIGCONT);
 		return;
 	}
+	child_signal(&run->child, SIGKILL);
+	run->give_up_at = clock_ms() + KILLED_MS;
 	report(ROWLOCK_LOG_ERROR,
 	       "%s: the lock '%s' on %s is gone: sending SIGKILL",
 	       run->plan->title, run->plan->name, run->plan->server);
-	child_signal(&run->child, SIGKILL);
-	run->give_up_at = clock_ms() + KILLED_MS;
 }
 
 /* Look at the lock, and act on it. */
@@ -166,13 +167,13 @@ static void give_way(struct run *run)
 	drain(challenge->fd);
 	if (run->deadline.phase != DEADLINE_WATCH)
 		return;
+	child_signal(&run->child, SIGTERM);
+	child_signal(&run->child, SIGCONT);
 	report(ROWLOCK_LOG_INFO,
 	       "%s: '%s' on %s: a candidate of weight %u waits: sending "
 	       "SIGTERM",
 	       run->plan->title, run->plan->name, run->plan->server,
 	       atomic_load(&challenge->weight));
-	child_signal(&run->child, SIGTERM);
-	child_signal(&run->child, SIGCONT);
 }
 
 /* Has the command ended; and if we ended it, has its group? */
