@@ -270,6 +270,7 @@ int cmd_elect(int argc, char **argv, struct common *common)
 			.common = common,
 			.lock = ROWLOCK_OPTIONS_DEFAULT,
 			.wait_ms = ROWLOCK_FOREVER,
+			.or_else = "",
 		},
 		.pause_ms = 1000,
 	};
@@ -280,6 +281,8 @@ int cmd_elect(int argc, char **argv, struct common *common)
 	if (code >= 0)
 		return code;
 	code = check_weight(&elect.task);
+	if (code < 0)
+		code = task_check_reach(&elect.task);
 	if (code >= 0)
 		return code;
 	if (!signals_start(&signals))

@@ -129,9 +129,9 @@ void child_fini(struct child *child)
 	child->go = -1;
 }
 
-void child_signal(const struct child *child, int signal)
+bool child_signal(const struct child *child, int signal)
 {
-	kill(-child->pid, signal);
+	return kill(-child->pid, signal) == 0 || errno == ESRCH;
 }
 
 static void note(struct child *child, const siginfo_t *info)

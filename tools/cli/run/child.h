@@ -49,8 +49,9 @@ void child_go(struct child *child);
 /** To be called at the end: a process without child_go() ends. */
 void child_fini(struct child *child);
 
-/** Send @signal to the whole group. */
-void child_signal(const struct child *child, int signal);
+/** Send @signal to the whole group. Returns false if no process of it may be
+ *  signalled by us. */
+bool child_signal(const struct child *child, int signal);
 
 /** Note processes that ended, stopped or continued: after each SIGCHLD. */
 void child_reap(struct child *child);

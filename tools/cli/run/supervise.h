@@ -27,6 +27,7 @@ struct supervision {
 	struct signals *signals;
 	struct guard *guard;
 	bool verbose;
+	const char *or_else; /* than to run rowlock as the command's user */
 	struct challenge *challenge; /* looks for a heavier candidate, if
 					started */
 	int *ret_told;  /* the last signal that was passed on, or that the
