@@ -206,7 +206,7 @@ static int wait_row(const struct request *request, struct signals *signals)
 	if (acquisition.result == 0)
 		rowlock_release(acquisition.hold.lock, NULL);
 	if (signal)
-		return EXIT_SIGNAL + signal;
+		return EXIT_KILLED + signal;
 	switch (acquisition.result) {
 	case 0:
 		tell(request, acquisition.client, acquisition.waited_ms,

@@ -255,7 +255,7 @@ static int take_signal(struct acquisition *acquisition, int signal, int before)
 		return before;
 	if (before || !cancel(acquisition)) {
 		report_interrupted();
-		_exit(EXIT_SIGNAL + signal);
+		signals_die(signal);
 	}
 	return signal;
 }

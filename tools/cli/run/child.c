@@ -146,7 +146,8 @@ static void note(struct child *child, const siginfo_t *info)
 	case CLD_KILLED:
 	case CLD_DUMPED:
 		child->ended = true;
-		child->code = 128 + info->si_status;
+		child->code = EXIT_SIGNAL + info->si_status;
+		child->killed = info->si_status;
 		break;
 	case CLD_STOPPED:
 		child->stopped = info->si_status;

@@ -21,6 +21,7 @@ struct child {
 	pid_t pid;   /* also its process group */
 	bool ended;  /* the leader has */
 	int code;    /* its exit status as a shell would tell it */
+	int killed;  /* the signal that ended it; 0: it ended by itself */
 	int stopped; /* the signal that stopped it; 0: it runs */
 	int go;      /* our end of a pipe; a byte lets it execute; -1: none */
 };

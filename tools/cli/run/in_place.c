@@ -194,6 +194,15 @@ int in_place_run(struct request *request)
 	int fds[2] = { -1, -1 };
 	ssize_t n;
 
+	/* The kernel ends all others with it. */
+	if (getpid() == 1) {
+		report(ROWLOCK_LOG_ERROR,
+		       "run: --no-supervise: the command would be process 1, "
+		       "whose end is the keeper's, so that nobody would "
+		       "release '%s': leave out --no-supervise",
+		       request->task.name);
+		return EXIT_FAILED;
+	}
 	/* It is close-on-exec, as the pipe is. */
 	keeper.ward = (int) syscall(SYS_pidfd_open, getpid(), 0);
 	if (keeper.ward < 0 || pipe2(fds, O_CLOEXEC) < 0) {

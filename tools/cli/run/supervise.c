@@ -304,6 +304,14 @@ static void note_key(const struct run *run)
 		*run->plan->ret_told = signal;
 }
 
+/* End as the command ended: by its signal, if that was passed on. */
+static int status(const struct run *run)
+{
+	return run->child.killed && run->child.killed == *run->plan->ret_told
+		   ? EXIT_KILLED + run->child.killed
+		   : run->child.code;
+}
+
 static int verdict(const struct run *run)
 {
 	bool lost = run->deadline.phase != DEADLINE_WATCH;
@@ -332,7 +340,7 @@ static int verdict(const struct run *run)
 		       "%d); they run on without the lock '%s'",
 		       run->plan->title, (int) run->child.pid, run->plan->name);
 	*run->plan->ret_lost = lost;
-	return lost ? EXIT_LOST : run->child.code;
+	return lost ? EXIT_LOST : status(run);
 }
 
 static int start(struct run *run)
