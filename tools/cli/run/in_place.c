@@ -167,9 +167,14 @@ static bool start(struct keeper *keeper)
 
 static int execute(struct task *task, const struct word *word)
 {
-	char **environment = environment_new(
-	    task->names, word->tokens, task->name_count, task->lock.strategy,
-	    task->guarded ? word->guard_sql : NULL);
+	char **environment = environment_new(&(struct environment_of){
+	    .names = task->names,
+	    .tokens = word->tokens,
+	    .count = task->name_count,
+	    .strategy = task->lock.strategy,
+	    .guard = task->guarded ? word->guard_sql : NULL,
+	    .command = task->argv[0],
+	});
 	int error;
 
 	if (!environment) {

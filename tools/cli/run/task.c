@@ -363,9 +363,14 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		r = get_guard(task, acquisition, guard_sql);
 	if (r >= 0)
 		return r;
-	environment = environment_new(task->names, tokens, task->name_count,
-				      task->lock.strategy,
-				      task->guarded ? guard_sql : NULL);
+	environment = environment_new(&(struct environment_of){
+	    .names = task->names,
+	    .tokens = tokens,
+	    .count = task->name_count,
+	    .strategy = task->lock.strategy,
+	    .guard = task->guarded ? guard_sql : NULL,
+	    .command = task->argv[0],
+	});
 	if (!environment) {
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: out of memory; '%s' was not started", task->title,
