@@ -20,7 +20,8 @@ enum rowlock_log_level {
  * Receives the library's log lines. @message is one line without newline, valid
  * during the call; names in it are escaped. Any thread of the client calls it,
  * and any that calls the library, with no lock of the library held; it must not
- * call the library.
+ * call the library. It must not wait for a reader either, as a write to a full
+ * pipe does: the thread that keeps the leases alive may be the one that calls.
  */
 typedef void (*rowlock_log_fn)(enum rowlock_log_level level,
 			       const char *message, void *arg);

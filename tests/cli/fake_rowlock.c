@@ -7,11 +7,11 @@
  * The call returns what the test answers: "reply CODE TEXT". Besides, the test
  * can send at any time: "remaining MS" (the hold ends so long from now unless
  * told otherwise), "frozen MS" (it is always that long), "lose" (the lost
- * callback runs, the hold is over). What has been sent before a rowlock_held()
- * that call knows; the first one after a new time is told, as "looked". A list
- * is asked for while another call waits: its answer is "entry ..." for each,
- * and "listed CODE TEXT". Before the reply to a reap: "reaped EVICTED SWEPT
- * TOKENS [MORE]".
+ * callback runs, the hold is over), "log TEXT" (to the client's log). What has
+ * been sent before a rowlock_held() that call knows; the first one after a new
+ * time is told, as "looked". A list is asked for while another call waits: its
+ * answer is "entry ..." for each, and "listed CODE TEXT". Before the reply to a
+ * reap: "reaped EVICTED SWEPT TOKENS [MORE]".
  *
  * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
  * the grant; with ROWLOCK_FAKE_STALL=N the N-th rowlock_held() is told, and
@@ -83,6 +83,7 @@ static char reply_text[512];
 static char *entries[1024];
 static size_t entry_count;
 static uint64_t reaped[4];
+static struct rowlock_client *the_client;
 static struct rowlock *the_lock;
 static struct rowlock *telling; /* whose lost callback runs */
 
@@ -158,6 +159,9 @@ static void take_line_locked(const char *line)
 		set_new_end_locked(true, a);
 	else if (strcmp(line, "lose") == 0)
 		lose_locked();
+	else if (strncmp(line, "log ", 4) == 0 && the_client->log)
+		the_client->log(ROWLOCK_LOG_INFO, line + 4,
+				the_client->log_arg);
 }
 
 /* Until the next line is due, or the hold ends by itself. */
@@ -341,6 +345,7 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	client->row_idle_ms = options->row_idle_ms;
 	client->log = options->log;
 	client->log_arg = options->log_arg;
+	the_client = client;
 	*ret_client = client;
 	return 0;
 }

@@ -282,6 +282,21 @@ class ToolTest(unittest.TestCase):
         self.fail(f"waited {waited:.0f} s for process {pid} to be in state "
                   f"{state}: it is in {now}")
 
+    def await_guard(self, process):
+        """The pid of its guard, once that shows its name: the command may have
+        begun before."""
+        for waited in waiting():
+            shown = []
+            with open(f"/proc/{process.pid}/task/{process.pid}/children",
+                      encoding="ascii") as children:
+                pids = children.read().split()
+            for pid in pids:
+                with open(f"/proc/{pid}/cmdline", encoding="ascii") as line:
+                    shown.append(line.read().rstrip("\0"))
+            if "rowlock-guard" in shown:
+                return int(pids[shown.index("rowlock-guard")])
+        self.fail(f"waited {waited:.0f} s for a guard among {shown}")
+
     def await_signals(self, process):
         """Until the tool has made its signals things to be read."""
         for waited in waiting():

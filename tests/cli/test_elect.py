@@ -72,7 +72,7 @@ class Elect(ToolTest):
         process.send_signal(signal.SIGHUP)
         self.assertEqual(process.stdout.readline(), "\n")
         process.terminate()
-        self.assertEqual(self.finish(process)[0], 128 + signal.SIGTERM)
+        self.assertEqual(self.finish(process)[0], -signal.SIGTERM)
         self.assertEqual(self.fake.seen.count("acquire"), 2)
 
     def test_a_signal_that_the_command_dies_of_is_an_end(self):
@@ -80,7 +80,7 @@ class Elect(ToolTest):
                              "echo; exec sleep 1000")
         process.stdout.readline()
         process.send_signal(signal.SIGHUP)
-        self.assertEqual(self.finish(process)[0], 128 + signal.SIGHUP)
+        self.assertEqual(self.finish(process)[0], -signal.SIGHUP)
 
     def test_a_leader_that_is_lost_stands_again(self):
         process = self.leader("-v")
@@ -100,7 +100,7 @@ class Elect(ToolTest):
             lambda call: away.pop() if away else ["reply 0"])
         code, out, err = self.run_tool("elect", "--pause=1ms", "j", "sh", "-c",
                                        "echo leads; kill $PPID; sleep 1000")
-        self.assertEqual((code, out), (128 + signal.SIGTERM, "leads\n"))
+        self.assertEqual((code, out), (-signal.SIGTERM, "leads\n"))
         self.assertEqual(err.count("elect: away"), 2)
 
     def test_what_will_not_be_better_ends_it(self):
@@ -124,7 +124,7 @@ class Elect(ToolTest):
         process.terminate()
         self.fake.expect("cancel")
         self.fake.say("reply -3 canceled")
-        self.assertEqual(self.finish(process)[0], 128 + signal.SIGTERM)
+        self.assertEqual(self.finish(process)[0], -signal.SIGTERM)
 
     def test_a_signal_ends_its_pause(self):
         process = self.start("elect", "-v", "--pause=30s", "j", "true")
@@ -132,7 +132,7 @@ class Elect(ToolTest):
             if "stands again in 30.0 s" in line:
                 break
         process.terminate()
-        self.assertEqual(self.finish(process)[0], 128 + signal.SIGTERM)
+        self.assertEqual(self.finish(process)[0], -signal.SIGTERM)
         self.assertEqual(self.fake.seen.count("acquire"), 1)
 
     def test_the_pause_grows_while_its_command_fails_at_once(self):

@@ -58,7 +58,7 @@ class Hold(ToolTest):
         self.fake.expect("acquire")
         process.terminate()
         self.fake.expect("cancel")
-        self.assertEqual(self.finish(process)[:2], (128 + signal.SIGTERM, ""))
+        self.assertEqual(self.finish(process)[:2], (-signal.SIGTERM, ""))
 
     def test_output_that_cannot_be_written_gives_it_back(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
@@ -214,7 +214,7 @@ class Away(ToolTest):
         process = self.start("run", "--retry-connect=10m", "j", "true")
         self.fake.expect("acquire")
         process.terminate()
-        self.assertEqual(process.wait(patience()), 128 + signal.SIGTERM)
+        self.assertEqual(process.wait(patience()), -signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -624,7 +624,7 @@ class Wait(ToolTest):
         self.fake.expect("acquire")
         process.terminate()
         self.fake.expect("cancel")
-        self.assertEqual(process.wait(patience()), 128 + 15)
+        self.assertEqual(process.wait(patience()), -15)
 
 
 if __name__ == "__main__":

@@ -349,7 +349,7 @@ while True:
         process = self.ready("bash", "-c", script)
         process.terminate()
         self.assertEqual(process.stdout.readline(), "inner\n")
-        self.assertEqual(process.wait(patience()), 128 + 15)
+        self.assertEqual(process.wait(patience()), -15)
 
     def test_real_time_signals_are_passed_on(self):
         number = signal.SIGRTMIN + 3
@@ -392,7 +392,7 @@ while True:
             process = self.waiting()
             process.send_signal(number)
             self.fake.expect("cancel")
-            self.assertEqual(process.wait(patience()), 128 + number)
+            self.assertEqual(process.wait(patience()), -number)
             self.fake.expect("client_free")
         self.assertNotIn("release", self.fake.seen)
         self.assertFalse(os.path.exists(os.path.join(self.directory, "ran")))
@@ -409,7 +409,7 @@ while True:
         self.environment["ROWLOCK_FAKE_CANCEL"] = "late"
         process = self.waiting()
         process.terminate()
-        self.assertEqual(process.wait(patience()), 128 + 15)
+        self.assertEqual(process.wait(patience()), -15)
         self.fake.expect("client_free")
         self.assertIn("release", self.fake.seen)
         self.assertFalse(os.path.exists(os.path.join(self.directory, "ran")))
@@ -431,14 +431,14 @@ while True:
                 self.fake.say("reply 0")
             if call.name == "client_free":
                 code = process.wait(patience())
-        self.assertEqual(code, 128 + 15)
+        self.assertEqual(code, -15)
 
     def test_a_signal_before_there_is_a_client_ends_at_once(self):
         self.fake.answers["client_new"] = None
         process = self.start("run", "j", "true")
         self.fake.expect("client_new")
         process.terminate()
-        self.assertEqual(process.wait(patience()), 128 + 15)
+        self.assertEqual(process.wait(patience()), -15)
 
     def test_signals_that_end_nothing_do_not_cancel(self):
         process = self.waiting()
@@ -593,21 +593,6 @@ class Loss(ToolTest):
         except (FileNotFoundError, ProcessLookupError):
             pass  # it has ended
         return 0
-
-    def await_guard(self, process):
-        """The pid of its guard, once that shows its name: the command may have
-        begun before."""
-        for waited in waiting():
-            shown = []
-            with open(f"/proc/{process.pid}/task/{process.pid}/children",
-                      encoding="ascii") as children:
-                pids = children.read().split()
-            for pid in pids:
-                with open(f"/proc/{pid}/cmdline", encoding="ascii") as line:
-                    shown.append(line.read().rstrip("\0"))
-            if "rowlock-guard" in shown:
-                return int(pids[shown.index("rowlock-guard")])
-        self.fail(f"waited {waited:.0f} s for a guard among {shown}")
 
     def stop_a_run(self):
         """Stops a run whose hold ends in 4500 ms.

@@ -291,7 +291,7 @@ class Run(ServerTest):
             waiter = self.start("run", "-v", "-s", strategy, name, "true")
             self.await_signals(waiter)
             waiter.terminate()
-            self.assertEqual(waiter.wait(patience()), 128 + 15)
+            self.assertEqual(waiter.wait(patience()), -15)
             holder.stdin.close()
             holder.stdin = None
             self.assertEqual(holder.wait(patience()), 3)

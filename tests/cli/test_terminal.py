@@ -71,9 +71,11 @@ class Terminal(ToolTest):
         self.bash()
         for command in ("echo READY; exec sleep 60",
                         "trap 'exit 130' INT; echo READY; sleep 60 & wait"):
-            self.command(f'"$R" elect j bash -c "{command}"; echo code=$?')
+            self.command(f'"$R" elect j bash -c "{command}"')
             self.read_until("READY")
             self.type("\x03")
+            self.read_until("PROMPT> ")
+            self.command("echo code=$?")
             self.read_until("code=130")
             self.read_until("PROMPT> ")
         self.assertEqual(self.fake.seen.count("acquire"), 2)

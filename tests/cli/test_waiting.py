@@ -51,7 +51,7 @@ class Waiting(ToolTest):
         process.terminate()
         self.fake.expect("cancel")
         self.fake.say("listed 0")
-        self.assertEqual(self.finish(process)[0], 128 + signal.SIGTERM)
+        self.assertEqual(self.finish(process)[0], -signal.SIGTERM)
 
     def test_who_is_refused_is_told_who_holds_it(self):
         self.fake.answers["acquire"] = [f"reply {EBUSY} is held by another"]
@@ -124,11 +124,11 @@ class Waiting(ToolTest):
                 (["wait", "j"], None, signal.SIGINT, -signal.SIGINT),
                 (["wait", "j"], None, signal.SIGTERM, -signal.SIGTERM),
                 (["wait", "-s", "row", "j"], "acquire", signal.SIGINT,
-                 128 + signal.SIGINT),
+                 -signal.SIGINT),
                 (["run", "j", "true"], "acquire", signal.SIGINT,
-                 128 + signal.SIGINT),
+                 -signal.SIGINT),
                 (["run", "j", "true"], "client_new", signal.SIGINT,
-                 128 + signal.SIGINT)):
+                 -signal.SIGINT)):
             with self.subTest(argv=argv, silent=silent, sent=sent):
                 self.fake.answers = {"list": self.HOLDERS}
                 if silent:

@@ -38,9 +38,8 @@ OF_C = re.compile(r'\b\w+\(\)|\w_ms\b|\bROWLOCK_(?!DSN\b)|\bNULL\b|\w_fd\b|'
 
 C = ['tools/cli', 'tools/common', 'tools/migrate', 'tools/reaper']
 # Whoever writes to stderr by other ways, and how often: the usage of `rowlock`
-# alone, the one door of all messages, and the child's words before its exec().
-OTHER_WAYS = {'tools/cli/main.c': 1, 'tools/common/report.c': 1,
-              'tools/cli/run/child.c': 1, 'tools/migrate/main.c': 2}
+# alone, and the question for a password. All else goes by outbox.c.
+OTHER_WAYS = {'tools/cli/main.c': 1, 'tools/migrate/main.c': 2}
 
 REASONS = ('-usage', '-here', '-done', '-many', '-self', '-part')
 SAYS = ('yes', 'lib', 'call') + REASONS

@@ -149,7 +149,8 @@ static bool is_over(const struct elect *elect, int code)
 	int told = elect->task.told;
 
 	return elect->once || signals_is_for_good(told) ||
-	       (told && code == EXIT_SIGNAL + told) ||
+	       (told &&
+		(code == EXIT_KILLED + told || code == EXIT_SIGNAL + told)) ||
 	       code == STATUS_NOT_EXECUTABLE || code == STATUS_NOT_FOUND;
 }
 
@@ -176,7 +177,7 @@ static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 		return EXIT_FAILED;
 	signal = acquisition_run(&acquisition, signals);
 	if (acquisition.result < 0 && signal)
-		return EXIT_SIGNAL + signal;
+		return EXIT_KILLED + signal;
 	if (acquisition.result < 0) {
 		report(ROWLOCK_LOG_ERROR, "elect: %s",
 		       acquisition.error.message);
@@ -184,7 +185,7 @@ static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 		return EXIT_FAILED;
 	}
 	if (signal)
-		return task_release(task, &acquisition, EXIT_SIGNAL + signal);
+		return task_release(task, &acquisition, EXIT_KILLED + signal);
 	code = task_run(task, &acquisition, signals, &guard);
 	*ret_over = is_over(elect, code);
 	if (*ret_over && task->lost) {
@@ -247,7 +248,7 @@ static int stand(struct elect *elect, struct signals *signals)
 			       task->name, code, (double) pause / 1000);
 		signal = sleep_for(signals, pause);
 		if (signal)
-			return EXIT_SIGNAL + signal;
+			return EXIT_KILLED + signal;
 	}
 }
 
@@ -270,6 +271,7 @@ int cmd_elect(int argc, char **argv, struct common *common)
 			.common = common,
 			.lock = ROWLOCK_OPTIONS_DEFAULT,
 			.wait_ms = ROWLOCK_FOREVER,
+			.or_else = "",
 		},
 		.pause_ms = 1000,
 	};
@@ -280,6 +282,8 @@ int cmd_elect(int argc, char **argv, struct common *common)
 	if (code >= 0)
 		return code;
 	code = check_weight(&elect.task);
+	if (code < 0)
+		code = task_check_reach(&elect.task);
 	if (code >= 0)
 		return code;
 	if (!signals_start(&signals))

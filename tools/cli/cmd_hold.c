@@ -4,7 +4,8 @@
  *
  * Acquires, writes the token on standard output for a program that waits for
  * it, and holds until a signal asks for an end or standard input ends. Failure
- * modes: those of run; a lost lock ends it at once (124).
+ * modes: those of run; a lost lock ends it at once (124), also while nobody
+ * reads the token.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/report.h"
+#include "common/sink.h"
 #include "run/request.h"
 
 static const char help[] =
@@ -37,17 +39,42 @@ static const struct option options[] = {
 	COMMON_OPTIONS,
 };
 
-static bool put_tokens(const struct task *task, const uint64_t *tokens)
+/* Text that goes to standard output when there is room for it. */
+struct output {
+	struct sink sink;
+	char *text;
+	size_t size;
+	size_t done;
+};
+
+static void output_fini(struct output *output)
 {
+	sink_fini(&output->sink);
+	free(output->text);
+}
+
+static bool output_init(struct output *output, const struct task *task,
+			const uint64_t *tokens)
+{
+	FILE *out = open_memstream(&output->text, &output->size);
+
+	sink_init(&output->sink, STDOUT_FILENO);
+	if (!out)
+		return false;
 	for (size_t i = 0; i < task->name_count; i++)
-		printf("%" PRIu64 " %s\n", tokens[i], task->names[i]);
-	if (fflush(stdout) == 0)
-		return true;
-	report(ROWLOCK_LOG_ERROR,
-	       "hold: cannot write the token of '%s' to stdout: %s; it is "
-	       "released",
-	       task->name, strerror(errno));
-	return false;
+		fprintf(out, "%" PRIu64 " %s\n", tokens[i], task->names[i]);
+	return !(ferror(out) | fclose(out));
+}
+
+/* Write what there is room for. Returns false if it cannot be written. */
+static bool output_put(struct output *output)
+{
+	ssize_t n = sink_put(&output->sink, output->text + output->done,
+			     output->size - output->done);
+
+	if (n > 0)
+		output->done += (size_t) n;
+	return n >= 0;
 }
 
 /* Returns true if a signal asks for an end. */
@@ -79,15 +106,21 @@ static bool take_input(struct pollfd *input)
 	return false;
 }
 
-static void watch(int lost_fd, struct signals *signals)
+/* Returns false if the token cannot be written. */
+static bool watch(int lost_fd, struct signals *signals, struct output *output)
 {
 	struct pollfd fds[] = {
 		{ .fd = signals->fd, .events = POLLIN },
 		{ .fd = lost_fd, .events = POLLIN },
 		{ .fd = STDIN_FILENO, .events = POLLIN },
+		{ .fd = STDOUT_FILENO, .events = POLLOUT },
 	};
 
 	for (;;) {
+		if (!output_put(output))
+			return false;
+		if (output->done == output->size)
+			fds[3].fd = -1;
 		if (poll(fds, RLK_ARRAY_SIZE(fds), -1) < 0) {
 			if (errno != EINTR)
 				abort();
@@ -96,8 +129,25 @@ static void watch(int lost_fd, struct signals *signals)
 		if (fds[1].revents ||
 		    (fds[0].revents && take_signals(signals)) ||
 		    (fds[2].revents && take_input(&fds[2])))
-			return;
+			return true;
 	}
+}
+
+static int hold_on(struct task *task, struct acquisition *acquisition,
+		   struct signals *signals, const uint64_t *tokens, int lost_fd)
+{
+	_cleanup_(output_fini) struct output output = { .text = NULL };
+
+	errno = ENOMEM;
+	if (output_init(&output, task, tokens) &&
+	    (!rowlock_held(acquisition->hold.lock) ||
+	     watch(lost_fd, signals, &output)))
+		return EXIT_DONE;
+	report(ROWLOCK_LOG_ERROR,
+	       "hold: cannot write the token of '%s' to stdout: %s; it is "
+	       "released",
+	       task->name, strerror(errno));
+	return EXIT_FAILED;
 }
 
 static int hold_it(struct task *task, struct acquisition *acquisition,
@@ -116,10 +166,8 @@ static int hold_it(struct task *task, struct acquisition *acquisition,
 	if (code < 0) {
 		rowlock_on_lost(acquisition->hold.lock, hold_lost, &lost_fd);
 		task_tell(task, acquisition, tokens[0]);
-		code = put_tokens(task, tokens) ? EXIT_DONE : EXIT_FAILED;
+		code = hold_on(task, acquisition, signals, tokens, lost_fd);
 	}
-	if (code == EXIT_DONE && rowlock_held(acquisition->hold.lock))
-		watch(lost_fd, signals);
 	if (code == EXIT_DONE && !rowlock_held(acquisition->hold.lock)) {
 		report(ROWLOCK_LOG_ERROR,
 		       "hold: the lock '%s' on %s was lost: look at what was "

@@ -95,6 +95,7 @@ int cmd_run(int argc, char **argv, struct common *common)
 			.common = common,
 			.lock = ROWLOCK_OPTIONS_DEFAULT,
 			.wait_ms = ROWLOCK_FOREVER,
+			.or_else = ", or give --no-supervise",
 		},
 		.conflict_code = EXIT_NOT,
 	};
@@ -105,6 +106,8 @@ int cmd_run(int argc, char **argv, struct common *common)
 
 	if (code < 0)
 		code = request_check(&request.task);
+	if (code < 0)
+		code = task_check_reach(&request.task);
 	if (code >= 0)
 		return code;
 	if (request.task.in_place)

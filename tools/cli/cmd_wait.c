@@ -18,6 +18,7 @@
 #include "common/report.h"
 #include "common/text.h"
 #include "run/acquisition.h"
+#include "run/nested.h"
 
 #define PAUSE_MIN_MS 50
 #define PAUSE_MAX_MS 1000
@@ -163,6 +164,14 @@ static int wait_lease(const struct request *request)
 		.name = request->name,
 		.verbose = request->common->verbose,
 	};
+	const struct nested nested = {
+		.names = &request->name,
+		.count = 1,
+		.strategy = ROWLOCK_LEASE,
+		.kinds = ~0u,
+		.program = "rowlock wait",
+	};
+	struct rowlock_errinfo error;
 	char seen[SIGHT_SIZE] = "free";
 	struct sight sight = { .looked = false };
 	uint64_t waited_ms;
@@ -173,6 +182,10 @@ static int wait_lease(const struct request *request)
 	if (!is_name(request, client))
 		return EXIT_FAILED;
 	srandom((unsigned int) clock_ms());
+	if (request->wait_ms && nested_check(&nested, client, &error) < 0) {
+		report(ROWLOCK_LOG_ERROR, "wait: %s", error.message);
+		return EXIT_FAILED;
+	}
 	tidy_up_on_signals();
 	onlooker_begin(&onlooker);
 	code = look_until_free(request, client, &onlooker, &sight);
@@ -206,7 +219,7 @@ static int wait_row(const struct request *request, struct signals *signals)
 	if (acquisition.result == 0)
 		rowlock_release(acquisition.hold.lock, NULL);
 	if (signal)
-		return EXIT_SIGNAL + signal;
+		return EXIT_KILLED + signal;
 	switch (acquisition.result) {
 	case 0:
 		tell(request, acquisition.client, acquisition.waited_ms,

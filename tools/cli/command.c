@@ -143,6 +143,7 @@ void command_flush(void)
 	report(ROWLOCK_LOG_ERROR, "cannot write to stdout: %s",
 	       strerror(errno ? errno : EIO));
 	/* Threads of the library may be at work. */
+	report_flush();
 	_exit(EXIT_FAILED);
 }
 

@@ -21,6 +21,9 @@ enum {
 	EXIT_LOST = 124,   /* run: the lock was lost */
 	EXIT_FAILED = 125, /* bad usage, or the server */
 	EXIT_SIGNAL = 128, /* and the signal's number */
+	/* No exit code, and the signal's number: end by that signal. systemd
+	 * and shells tell an end that was asked for by that. */
+	EXIT_KILLED = 256,
 };
 
 /** The options of every subcommand. */
@@ -30,7 +33,7 @@ struct common {
 	bool verbose;
 };
 
-/** A subcommand. Returns the exit code. */
+/** A subcommand. Returns the exit code, or EXIT_KILLED and a signal. */
 typedef int (*command_fn)(int argc, char **argv, struct common *common);
 
 struct command {

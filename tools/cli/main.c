@@ -14,6 +14,7 @@
 #include "command.h"
 #include "common/report.h"
 #include "run/guard.h"
+#include "run/signals.h"
 
 static const struct command commands[] = {
 	{ "run", "run a command while holding a lock", cmd_run },
@@ -197,5 +198,7 @@ int main(int argc, char **argv)
 	/* A failed command has reported why. */
 	if (code != EXIT_FAILED)
 		command_flush();
+	if (code >= EXIT_KILLED)
+		signals_die(code - EXIT_KILLED);
 	return code;
 }

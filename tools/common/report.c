@@ -5,7 +5,8 @@
  * A message is formatted, translated to the command line's words if it is the
  * library's, escaped, and written in one piece, so that lines of several
  * threads do not mix. Failure modes: without memory the line is dropped; a
- * closed stderr is ignored. Neither may end a program that holds a lock.
+ * closed stderr is ignored; a stderr that nobody reads gets its lines later
+ * (outbox.h). None may end, or hold up, a program that holds a lock.
  */
 #include "report.h"
 
@@ -19,8 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "outbox.h"
 #include "text.h"
 #include "words.h"
+
+/* How long the end of the program waits for a reader of what is left. */
+#define FLUSH_MS 500
 
 static const char *report_program = "rowlock";
 static enum report_style report_how = REPORT_PLAIN;
@@ -43,6 +48,8 @@ void report_init(const char *program, enum report_style style)
 	fill_standard_descriptors();
 	report_program = program;
 	report_how = style;
+	outbox_init();
+	atexit(report_flush);
 }
 
 enum report_style report_daemon_style(void)
@@ -129,17 +136,31 @@ static void wipe(FILE *out)
 	put_blanks(out, atomic_exchange(&line_for_now, 0));
 }
 
-static void put(const char *text, size_t size)
+/* Lines for which there was no room any more. */
+static atomic_uint left_out;
+
+static void put_left_out(FILE *out, unsigned int lines)
 {
-	size_t done = 0;
+	if (lines == 0)
+		return;
+	put_head(out, ROWLOCK_LOG_WARNING);
+	fprintf(out, "%u messages are missing here: nobody read stderr\n",
+		lines);
+}
 
-	while (done < size) {
-		ssize_t n = write(STDERR_FILENO, text + done, size - done);
+void report_flush(void)
+{
+	_cleanup_(text_freep) char *line = NULL;
+	size_t size = 0;
+	FILE *out;
 
-		if (n <= 0)
-			return;
-		done += (size_t) n;
-	}
+	outbox_flush(FLUSH_MS);
+	out = open_memstream(&line, &size);
+	if (!out)
+		return;
+	put_left_out(out, atomic_exchange(&left_out, 0));
+	if (fclose(out) == 0)
+		outbox_put(line, size);
 }
 
 static void put_line(enum rowlock_log_level level, const char *message)
@@ -148,15 +169,17 @@ static void put_line(enum rowlock_log_level level, const char *message)
 	_cleanup_(text_freep) char *line = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&line, &size);
+	unsigned int missing = atomic_exchange(&left_out, 0);
 
 	if (!out)
 		return;
 	wipe(out);
+	put_left_out(out, missing);
 	put_head(out, level);
 	text_escape(out, said ? said : message, false);
 	fputc('\n', out);
-	if (fclose(out) == 0)
-		put(line, size);
+	if (fclose(out) == 0 && !outbox_put(line, size))
+		atomic_fetch_add(&left_out, missing + 1);
 }
 
 /* The last column stays free: some terminals go on to the next line there. */
@@ -165,8 +188,12 @@ static void put_for_now(size_t columns, const char *message)
 	_cleanup_(text_freep) char *line = NULL;
 	_cleanup_(text_freep) char *whole = NULL;
 	size_t size = 0, width;
-	FILE *out = open_memstream(&line, &size);
+	FILE *out;
 
+	/* The next one tells more. */
+	if (!outbox_is_empty())
+		return;
+	out = open_memstream(&line, &size);
 	if (!out)
 		return;
 	text_escape(out, message, false);
@@ -185,7 +212,7 @@ static void put_for_now(size_t columns, const char *message)
 		return;
 	/* A signal may come in between. */
 	atomic_store(&line_for_now, columns - 1);
-	put(whole, size);
+	outbox_put(whole, size);
 	atomic_store(&line_for_now, width < columns ? width : columns - 1);
 }
 
@@ -211,7 +238,7 @@ void report_for_now(size_t columns, const char *format, ...)
 			return;
 		wipe(out);
 		if (fclose(out) == 0)
-			put(blanks, size);
+			outbox_put(blanks, size);
 	}
 }
 
@@ -222,12 +249,12 @@ void report_interrupted(void)
 
 	if (columns == 0)
 		return;
-	put(blanks, 1);
+	outbox_put_now(blanks, 1);
 	for (size_t n; columns > 0; columns -= n) {
 		n = columns < sizeof(blanks) - 2 ? columns : sizeof(blanks) - 2;
-		put(blanks + 1, n);
+		outbox_put_now(blanks + 1, n);
 	}
-	put(blanks, 1);
+	outbox_put_now(blanks, 1);
 }
 
 void report(enum rowlock_log_level level, const char *format, ...)

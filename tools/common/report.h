@@ -28,7 +28,9 @@ void report_init(const char *program, enum report_style style);
  *  REPORT_DATED. */
 enum report_style report_daemon_style(void);
 
-/** One line, without its newline. Any thread. */
+/** One line, without its newline. Any thread. Does not wait for whoever reads
+ *  stderr: a line that finds no room is written before the next one, or at the
+ *  end. */
 void report(enum rowlock_log_level level, const char *format, ...)
     RLK_PRINTF(2, 3);
 
@@ -41,6 +43,10 @@ void report_for_now(size_t columns, const char *format, ...) RLK_PRINTF(2, 3);
 
 /** Remove the line of report_for_now(). Signal handlers may call it. */
 void report_interrupted(void);
+
+/** Write what found no room; wait a moment for that. exit() does so by itself;
+ *  to be called before _exit(). */
+void report_flush(void);
 
 /** report() as a rowlock_log_fn. */
 void report_log(enum rowlock_log_level level, const char *message, void *arg);

@@ -195,6 +195,7 @@ static int run(const struct worker_config *config)
 		report(ROWLOCK_LOG_WARNING, "stopped without an answer from %s",
 		       server);
 		/* The worker still uses everything: no cleanup. */
+		report_flush();
 		_exit(EXIT_SUCCESS);
 	}
 	worker_join(&worker);

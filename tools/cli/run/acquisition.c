@@ -22,6 +22,7 @@
 #include "clock.h"
 #include "command.h"
 #include "common/report.h"
+#include "run/nested.h"
 
 /* The pause between two tries to reach a server. */
 #define RETRY_MIN_MS 200
@@ -124,6 +125,34 @@ static void end_acquire(struct acquisition *acquisition)
 	pthread_mutex_unlock(&acquisition->mutex);
 }
 
+/* Those that keep each other out. A permit tells no token. */
+static unsigned int kinds_against(const struct hold_manner *manner)
+{
+	if (manner->permits)
+		return 0;
+	if (manner->mode == HOLD_READ)
+		return 1u << ROWLOCK_KIND_WRITER;
+	if (manner->mode)
+		return 1u << ROWLOCK_KIND_READER | 1u << ROWLOCK_KIND_WRITER;
+	return 1u << ROWLOCK_KIND_LOCK | 1u << ROWLOCK_KIND_CANDIDATE;
+}
+
+/* A try without a wait is told that another holds it. */
+static int check_nested(struct acquisition *acquisition)
+{
+	const struct nested nested = {
+		.names = acquisition->names,
+		.count = acquisition->name_count,
+		.strategy = acquisition->lock_options.strategy,
+		.kinds = kinds_against(&acquisition->manner),
+		.program = acquisition->client_options.program,
+	};
+
+	return acquisition->wait_ms ? nested_check(&nested, acquisition->client,
+						   &acquisition->error)
+				    : 0;
+}
+
 /* *@asked_at is the time of the first request, or 0. Connecting does not count
  * for the first wait. */
 static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
@@ -132,6 +161,8 @@ static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
 	    *asked_at ? left(acquisition, *asked_at) : acquisition->wait_ms;
 	int r = prepare(acquisition);
 
+	if (r == 0)
+		r = check_nested(acquisition);
 	if (r < 0)
 		return r;
 	if (!*asked_at)
@@ -255,7 +286,7 @@ static int take_signal(struct acquisition *acquisition, int signal, int before)
 		return before;
 	if (before || !cancel(acquisition)) {
 		report_interrupted();
-		_exit(EXIT_SIGNAL + signal);
+		signals_die(signal);
 	}
 	return signal;
 }
@@ -382,5 +413,6 @@ void acquisition_leave(struct acquisition *acquisition, int code)
 	if (done.fd >= 0 &&
 	    pthread_create(&thread, NULL, free_all, acquisition) == 0)
 		poll(&done, 1, LEAVE_MS);
+	report_flush();
 	_exit(code);
 }

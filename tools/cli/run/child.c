@@ -18,13 +18,12 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "common/outbox.h"
 #include "common/report.h"
 
 static void say(const char *text)
 {
-	ssize_t n = write(STDERR_FILENO, text, strlen(text));
-
-	(void) n;
+	outbox_put_now(text, strlen(text));
 }
 
 /* From a table, without memory of its own; so is musl's strerror(). */
@@ -130,9 +129,9 @@ void child_fini(struct child *child)
 	child->go = -1;
 }
 
-void child_signal(const struct child *child, int signal)
+bool child_signal(const struct child *child, int signal)
 {
-	kill(-child->pid, signal);
+	return kill(-child->pid, signal) == 0 || errno == ESRCH;
 }
 
 static void note(struct child *child, const siginfo_t *info)
@@ -147,7 +146,8 @@ static void note(struct child *child, const siginfo_t *info)
 	case CLD_KILLED:
 	case CLD_DUMPED:
 		child->ended = true;
-		child->code = 128 + info->si_status;
+		child->code = EXIT_SIGNAL + info->si_status;
+		child->killed = info->si_status;
 		break;
 	case CLD_STOPPED:
 		child->stopped = info->si_status;

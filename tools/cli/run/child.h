@@ -21,6 +21,7 @@ struct child {
 	pid_t pid;   /* also its process group */
 	bool ended;  /* the leader has */
 	int code;    /* its exit status as a shell would tell it */
+	int killed;  /* the signal that ended it; 0: it ended by itself */
 	int stopped; /* the signal that stopped it; 0: it runs */
 	int go;      /* our end of a pipe; a byte lets it execute; -1: none */
 };
@@ -49,8 +50,9 @@ void child_go(struct child *child);
 /** To be called at the end: a process without child_go() ends. */
 void child_fini(struct child *child);
 
-/** Send @signal to the whole group. */
-void child_signal(const struct child *child, int signal);
+/** Send @signal to the whole group. Returns false if no process of it may be
+ *  signalled by us. */
+bool child_signal(const struct child *child, int signal);
 
 /** Note processes that ended, stopped or continued: after each SIGCHLD. */
 void child_reap(struct child *child);

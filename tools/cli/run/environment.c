@@ -12,13 +12,13 @@
 
 #include "command.h"
 
-#define OURS 5
+#define OURS 6
 
 extern char **environ;
 
 static const char *const keys[OURS] = {
-	"ROWLOCK_NAME=",   "ROWLOCK_TOKEN=",     "ROWLOCK_STRATEGY=",
-	"ROWLOCK_TOKENS=", "ROWLOCK_GUARD_SQL=",
+	"ROWLOCK_NAME=",   "ROWLOCK_TOKEN=", "ROWLOCK_STRATEGY=",
+	"ROWLOCK_TOKENS=", "ROWLOCK_HELD=",  "ROWLOCK_GUARD_SQL=",
 };
 
 static bool is_ours(const char *entry)
@@ -30,21 +30,43 @@ static bool is_ours(const char *entry)
 	return false;
 }
 
-/* NULL: out of memory. */
-static char *list_tokens(const char *const *names, const uint64_t *tokens,
-			 size_t count)
+/* One word of at most 60 bytes. */
+static void put_command(FILE *out, const char *command)
 {
+	const char *slash = strrchr(command, '/');
+	const char *name = slash ? slash + 1 : command;
+
+	for (size_t i = 0; name[i] && i < 60; i++)
+		fputc((unsigned char) name[i] > ' ' ? name[i] : '_', out);
+}
+
+/* NULL: out of memory. @key: ROWLOCK_TOKENS= or ROWLOCK_HELD=. */
+static char *list_holds(const struct environment_of *of, const char *key,
+			bool all)
+{
+	const char *before = all ? getenv("ROWLOCK_HELD") : NULL;
 	char *text = NULL;
 	size_t size;
-	FILE *stream = open_memstream(&text, &size);
+	FILE *out = open_memstream(&text, &size);
 
-	if (!stream)
+	if (!out)
 		return NULL;
-	fputs(keys[3], stream);
-	for (size_t i = 0; i < count; i++)
-		fprintf(stream, "%s%" PRIu64 " %s", i ? "\n" : "", tokens[i],
-			names[i]);
-	if (ferror(stream) | fclose(stream)) {
+	fputs(key, out);
+	for (size_t i = 0; i < of->count; i++) {
+		if (i)
+			fputc('\n', out);
+		if (all)
+			fprintf(out, "%s ", strategy_word(of->strategy));
+		fprintf(out, "%" PRIu64 " ", of->tokens[i]);
+		if (all) {
+			put_command(out, of->command);
+			fputc(' ', out);
+		}
+		fputs(of->names[i], out);
+	}
+	if (before)
+		fprintf(out, "\n%s", before);
+	if (ferror(out) | fclose(out)) {
 		free(text);
 		return NULL;
 	}
@@ -65,31 +87,30 @@ static bool put_ours(char **list, const char *name, uint64_t token,
 }
 
 /* Ours come first, the others belong to environ. */
-char **environment_new(const char *const *names, const uint64_t *tokens,
-		       size_t count, enum rowlock_strategy strategy,
-		       const char *guard)
+char **environment_new(const struct environment_of *of)
 {
 	size_t others = 0, n = OURS - 1;
 	char **list;
+	bool whole;
 
 	while (environ[others])
 		others++;
 	list = calloc(others + OURS + 1, sizeof(*list));
 	if (!list)
 		return NULL;
-	if (!put_ours(list, names[0], tokens[0], strategy)) {
-		environment_freep(&list);
-		return NULL;
-	}
-	list[3] = list_tokens(names, tokens, count);
-	if (guard && asprintf(&list[4], "%s%s", keys[4], guard) < 0)
-		list[4] = NULL;
-	if (!list[3] || (guard && !list[4])) {
-		environment_freep(&list);
-		return NULL;
-	}
-	if (guard)
+	whole = put_ours(list, of->names[0], of->tokens[0], of->strategy) &&
+		(list[3] = list_holds(of, keys[3], false)) &&
+		(list[4] = list_holds(of, keys[4], true));
+	if (whole && of->guard) {
+		if (asprintf(&list[5], "%s%s", keys[5], of->guard) < 0)
+			list[5] = NULL;
+		whole = list[5] != NULL;
 		n++;
+	}
+	if (!whole) {
+		environment_freep(&list);
+		return NULL;
+	}
 	for (size_t i = 0; i < others; i++) {
 		if (!is_ours(environ[i]))
 			list[n++] = environ[i];

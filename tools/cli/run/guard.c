@@ -3,9 +3,10 @@
  * The guard of a command.
  *
  * It waits for messages on a pipe, and for the time in the last one. The pipe's
- * end is our death. A message without a group is the normal end. Failure modes:
- * if the guard itself is killed, no command is started; a running command goes
- * on without a guard, and nothing else changes.
+ * end is our death. Normally we kill it in the end. Failure modes: if the guard
+ * itself is killed, no command is started; a running command goes on without a
+ * guard, and nothing else changes. One that is stopped is killed when its pipe
+ * is full: we wait for it at no time.
  */
 #include "run/guard.h"
 
@@ -85,8 +86,6 @@ static void serve(int in, int timer)
 				end_orphans(message.group);
 			return;
 		}
-		if (next.group == 0)
-			return;
 		message = next;
 		set_timer(timer, message.due_ms);
 	}
@@ -147,20 +146,29 @@ bool guard_start(struct guard *guard)
 {
 	int fds[2];
 
-	*guard = (struct guard){ .pid = -1, .fd = -1 };
+	*guard = (struct guard){ .pid = -1, .pidfd = -1, .fd = -1 };
 	if (pipe2(fds, O_CLOEXEC) == 0) {
 		guard->pid = fork();
 		if (guard->pid == 0)
 			become_guard(fds[0]);
 		close(fds[0]);
+		fcntl(fds[1], F_SETFL, O_NONBLOCK);
 		guard->fd = fds[1];
 	}
-	if (guard->pid < 0)
+	if (guard->pid > 0)
+		guard->pidfd = (int) syscall(SYS_pidfd_open, guard->pid, 0);
+	if (guard->pidfd < 0)
 		report(ROWLOCK_LOG_ERROR,
 		       "cannot start the process that guards the command: %s; "
 		       "nothing was locked",
 		       strerror(errno));
-	return guard->pid > 0;
+	return guard->pidfd >= 0;
+}
+
+/* By its descriptor: it may have ended, and its number be another's. */
+static void end(const struct guard *guard)
+{
+	syscall(SYS_pidfd_send_signal, guard->pidfd, SIGKILL, NULL, 0);
 }
 
 static void tell(struct guard *guard, const struct message *message)
@@ -171,6 +179,9 @@ static void tell(struct guard *guard, const struct message *message)
 		n = write(guard->fd, message, sizeof(*message));
 	} while (n < 0 && errno == EINTR);
 	guard->gone = n != (ssize_t) sizeof(*message);
+	/* It was stopped; when continued it would act on an old time. */
+	if (guard->gone)
+		end(guard);
 }
 
 void guard_set(struct guard *guard, pid_t group, uint64_t due_ms)
@@ -189,14 +200,15 @@ void guard_set(struct guard *guard, pid_t group, uint64_t due_ms)
 
 void guard_stop(struct guard *guard)
 {
-	struct message message;
-
 	if (guard->fd < 0)
 		return;
-	memset(&message, 0, sizeof(message));
-	tell(guard, &message);
+	/* Before the pipe's end, which it would take for our death. */
+	if (guard->pidfd >= 0)
+		end(guard);
 	close(guard->fd);
 	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	if (guard->pidfd >= 0)
+		close(guard->pidfd);
 	guard->fd = -1;
 }

@@ -19,6 +19,7 @@
 
 struct guard {
 	pid_t pid;
+	int pidfd;
 	int fd;       /* our end of the pipe; -1: none */
 	uint64_t due; /* the time that it was told last */
 	bool gone;    /* it could not be told: it was killed */

@@ -145,6 +145,7 @@ static void become_keeper(struct keeper *keeper)
 	keeper->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (keeper->lost_fd >= 0 && signals_start(&keeper->signals))
 		keep(keeper);
+	report_flush();
 	_exit(EXIT_DONE);
 }
 
@@ -166,9 +167,14 @@ static bool start(struct keeper *keeper)
 
 static int execute(struct task *task, const struct word *word)
 {
-	char **environment = environment_new(
-	    task->names, word->tokens, task->name_count, task->lock.strategy,
-	    task->guarded ? word->guard_sql : NULL);
+	char **environment = environment_new(&(struct environment_of){
+	    .names = task->names,
+	    .tokens = word->tokens,
+	    .count = task->name_count,
+	    .strategy = task->lock.strategy,
+	    .guard = task->guarded ? word->guard_sql : NULL,
+	    .command = task->argv[0],
+	});
 	int error;
 
 	if (!environment) {
@@ -193,6 +199,15 @@ int in_place_run(struct request *request)
 	int fds[2] = { -1, -1 };
 	ssize_t n;
 
+	/* The kernel ends all others with it. */
+	if (getpid() == 1) {
+		report(ROWLOCK_LOG_ERROR,
+		       "run: --no-supervise: the command would be process 1, "
+		       "whose end is the keeper's, so that nobody would "
+		       "release '%s': leave out --no-supervise",
+		       request->task.name);
+		return EXIT_FAILED;
+	}
 	/* It is close-on-exec, as the pipe is. */
 	keeper.ward = (int) syscall(SYS_pidfd_open, getpid(), 0);
 	if (keeper.ward < 0 || pipe2(fds, O_CLOEXEC) < 0) {

@@ -101,11 +101,11 @@ int request_acquire(struct request *request, struct acquisition *acquisition,
 	if (acquisition->result < 0) {
 		/* Nothing is held: let a second signal end us at once. */
 		signals_restore(signals);
-		return signal ? EXIT_SIGNAL + signal
+		return signal ? EXIT_KILLED + signal
 			      : request_not_acquired(request, acquisition);
 	}
 	return signal ? task_release(&request->task, acquisition,
-				     EXIT_SIGNAL + signal)
+				     EXIT_KILLED + signal)
 		      : -1;
 }
 

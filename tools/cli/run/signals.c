@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "command.h"
 #include "common/report.h"
 
 static const int passed[] = {
@@ -98,4 +99,16 @@ bool signals_is_fatal(int signal)
 bool signals_is_for_good(int signal)
 {
 	return signal == SIGINT || signal == SIGTERM || signal == SIGQUIT;
+}
+
+void signals_die(int signal)
+{
+	sigset_t one;
+
+	report_flush();
+	sigemptyset(&one);
+	sigaddset(&one, signal);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	raise(signal);
+	_exit(EXIT_SIGNAL + signal);
 }

@@ -40,4 +40,8 @@ bool signals_is_fatal(int signal);
 /** Does it only ever ask for an end? INT, TERM, QUIT. */
 bool signals_is_for_good(int signal);
 
+/** End by @signal, or with EXIT_SIGNAL and it where it is ignored, as process 1
+ *  does. */
+_Noreturn void signals_die(int signal);
+
 #endif

@@ -9,12 +9,15 @@
  *
  * Failure modes: if the hold is lost or about to be, the command's process
  * group is ended. A process in an uninterruptible wait of the kernel can
- * survive SIGKILL; we report it and leave after a while.
+ * survive SIGKILL; we report it and leave after a while. One that has become
+ * another user's cannot be ended: we report that as soon as we see it.
  */
 #include "run/supervise.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -26,9 +29,15 @@
 #include "command.h"
 #include "common/report.h"
 #include "run/deadline.h"
+#include "run/reach.h"
 
 /* How long to wait for the end of killed processes. */
 #define KILLED_MS 10000
+
+/* When to look first for processes that we may not signal, and then ever more
+ * rarely. */
+#define REACH_FIRST_MS 100
+#define REACH_FACTOR 5
 
 struct run {
 	const struct supervision *plan;
@@ -36,6 +45,8 @@ struct run {
 	struct terminal terminal;
 	struct deadline deadline;
 	uint64_t give_up_at;
+	uint64_t reach_ms; /* the next pause between two looks for those */
+	uint64_t reach_at; /* DEADLINE_NEVER: no more */
 	int lost_fd;
 	int timer_fd;
 };
@@ -68,27 +79,51 @@ static uint64_t remaining_ms(const struct run *run)
 	return rowlock_remaining_ms(run->plan->lock);
 }
 
-static void end_group(struct run *run, enum deadline_phase phase,
-		      uint64_t remaining)
+static void tell_refused(const struct run *run, int signal)
 {
-	if (phase == DEADLINE_TERM) {
-		report(
-		    ROWLOCK_LOG_ERROR,
-		    remaining > 0
-			? "%s: the lock '%s' on %s is about to be lost (no "
-			  "answer from the server): sending SIGTERM"
-			: "%s: the lock '%s' on %s was lost: sending SIGTERM",
-		    run->plan->title, run->plan->name, run->plan->server);
-		child_signal(&run->child, SIGTERM);
-		/* A stopped process would not see it. */
-		child_signal(&run->child, SIGCONT);
-		return;
-	}
+	report(ROWLOCK_LOG_ERROR,
+	       "%s: '%s' on %s: rowlock may not send signal %d to process %d, "
+	       "which is another user's: send it yourself",
+	       run->plan->title, run->plan->name, run->plan->server, signal,
+	       (int) run->child.pid);
+}
+
+static void end_by_term(const struct run *run, uint64_t remaining)
+{
+	bool sent = child_signal(&run->child, SIGTERM);
+
+	/* A stopped process would not see it. */
+	child_signal(&run->child, SIGCONT);
+	report(ROWLOCK_LOG_ERROR,
+	       remaining > 0
+		   ? "%s: the lock '%s' on %s is about to be lost (no "
+		     "answer from the server): sending SIGTERM"
+		   : "%s: the lock '%s' on %s was lost: sending SIGTERM",
+	       run->plan->title, run->plan->name, run->plan->server);
+	if (!sent)
+		tell_refused(run, SIGTERM);
+}
+
+static void end_by_kill(struct run *run)
+{
+	bool sent = child_signal(&run->child, SIGKILL);
+
+	run->give_up_at = clock_ms() + (sent ? KILLED_MS : 0);
 	report(ROWLOCK_LOG_ERROR,
 	       "%s: the lock '%s' on %s is gone: sending SIGKILL",
 	       run->plan->title, run->plan->name, run->plan->server);
-	child_signal(&run->child, SIGKILL);
-	run->give_up_at = clock_ms() + KILLED_MS;
+	if (!sent)
+		tell_refused(run, SIGKILL);
+}
+
+/* Signal first: no message may come before it. */
+static void end_group(struct run *run, enum deadline_phase phase,
+		      uint64_t remaining)
+{
+	if (phase == DEADLINE_TERM)
+		end_by_term(run, remaining);
+	else
+		end_by_kill(run);
 }
 
 /* Look at the lock, and act on it. */
@@ -149,7 +184,8 @@ static void take_signals(struct run *run)
 			if (!signals_is_for_good(*run->plan->ret_told) &&
 			    signals_is_fatal(signal))
 				*run->plan->ret_told = signal;
-			child_signal(&run->child, signal);
+			if (!child_signal(&run->child, signal))
+				tell_refused(run, signal);
 			continue;
 		}
 		child_reap(&run->child);
@@ -162,17 +198,20 @@ static void take_signals(struct run *run)
 static void give_way(struct run *run)
 {
 	struct challenge *challenge = run->plan->challenge;
+	bool sent;
 
 	drain(challenge->fd);
 	if (run->deadline.phase != DEADLINE_WATCH)
 		return;
+	sent = child_signal(&run->child, SIGTERM);
+	child_signal(&run->child, SIGCONT);
 	report(ROWLOCK_LOG_INFO,
 	       "%s: '%s' on %s: a candidate of weight %u waits: sending "
 	       "SIGTERM",
 	       run->plan->title, run->plan->name, run->plan->server,
 	       atomic_load(&challenge->weight));
-	child_signal(&run->child, SIGTERM);
-	child_signal(&run->child, SIGCONT);
+	if (!sent)
+		tell_refused(run, SIGTERM);
 }
 
 /* Has the command ended; and if we ended it, has its group? */
@@ -191,6 +230,41 @@ static bool is_over(struct run *run)
 	return clock_ms() >= run->give_up_at;
 }
 
+/* The command may become another user's at any time. */
+static void look_for_strangers(struct run *run)
+{
+	pid_t stranger = reach_stranger(run->child.pid);
+
+	run->reach_ms *= REACH_FACTOR;
+	run->reach_at = clock_ms() + run->reach_ms;
+	if (!stranger)
+		return;
+	run->reach_at = DEADLINE_NEVER;
+	report(ROWLOCK_LOG_WARNING,
+	       "%s: process %d is another user's, so rowlock cannot end it if "
+	       "'%s' on %s is lost: run rowlock as that user%s",
+	       run->plan->title, (int) stranger, run->plan->name,
+	       run->plan->server, run->plan->or_else);
+}
+
+/* Wait for an event, and look for strangers meanwhile. */
+static void await(struct run *run, struct pollfd *fds, size_t count)
+{
+	int n;
+
+	do {
+		uint64_t now = clock_ms(), ms = 0;
+
+		if (run->reach_at > now)
+			ms = run->reach_at - now;
+		n = poll(fds, count, ms > INT_MAX ? -1 : (int) ms);
+		if (n == 0)
+			look_for_strangers(run);
+	} while (n == 0);
+	if (n < 0 && errno != EINTR)
+		abort();
+}
+
 static void watch(struct run *run)
 {
 	struct pollfd fds[] = {
@@ -205,8 +279,7 @@ static void watch(struct run *run)
 		if (is_over(run))
 			return;
 		look(run);
-		if (poll(fds, RLK_ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
-			abort();
+		await(run, fds, RLK_ARRAY_SIZE(fds));
 		if (fds[1].revents)
 			drain(run->lost_fd);
 		if (fds[2].revents)
@@ -231,15 +304,31 @@ static void note_key(const struct run *run)
 		*run->plan->ret_told = signal;
 }
 
+/* End as the command ended: by its signal, if that was passed on. */
+static int status(const struct run *run)
+{
+	return run->child.killed && run->child.killed == *run->plan->ret_told
+		   ? EXIT_KILLED + run->child.killed
+		   : run->child.code;
+}
+
 static int verdict(const struct run *run)
 {
-	if (!run->child.ended)
+	bool lost = run->deadline.phase != DEADLINE_WATCH;
+	pid_t stranger = lost ? reach_stranger(run->child.pid) : 0;
+
+	if (stranger)
+		report(ROWLOCK_LOG_ERROR,
+		       "%s: process %d runs on without the lock '%s' on %s, as "
+		       "it is another user's: end it yourself",
+		       run->plan->title, (int) stranger, run->plan->name,
+		       run->plan->server);
+	else if (!run->child.ended)
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: process %d does not end though it was killed; it "
 		       "has the lock '%s' no more: look at it with ps(1)",
 		       run->plan->title, (int) run->child.pid, run->plan->name);
-	else if (child_group_is_alive(&run->child) &&
-		 run->deadline.phase != DEADLINE_WATCH)
+	else if (lost && child_group_is_alive(&run->child))
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: processes of group %d do not end though they "
 		       "were killed; they have the lock '%s' no more: look at "
@@ -250,8 +339,8 @@ static int verdict(const struct run *run)
 		       "%s: the command has left processes behind (group "
 		       "%d); they run on without the lock '%s'",
 		       run->plan->title, (int) run->child.pid, run->plan->name);
-	*run->plan->ret_lost = run->deadline.phase != DEADLINE_WATCH;
-	return *run->plan->ret_lost ? EXIT_LOST : run->child.code;
+	*run->plan->ret_lost = lost;
+	return lost ? EXIT_LOST : status(run);
 }
 
 static int start(struct run *run)
@@ -276,6 +365,8 @@ static int start(struct run *run)
 		       run->plan->title, run->plan->command->argv[0]);
 		return EXIT_FAILED;
 	}
+	run->reach_ms = REACH_FIRST_MS;
+	run->reach_at = clock_ms() + REACH_FIRST_MS;
 	/* If the lock is near its end by now, do not start the command. */
 	if (run->deadline.phase == DEADLINE_WATCH)
 		child_go(&run->child);

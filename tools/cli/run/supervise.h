@@ -27,6 +27,7 @@ struct supervision {
 	struct signals *signals;
 	struct guard *guard;
 	bool verbose;
+	const char *or_else; /* than to run rowlock as the command's user */
 	struct challenge *challenge; /* looks for a heavier candidate, if
 					started */
 	int *ret_told;  /* the last signal that was passed on, or that the
@@ -40,7 +41,8 @@ struct supervision {
 /**
  * Run the command while @lock is held.
  *
- * Returns its exit status as a shell would tell it; EXIT_LOST: it was ended,
+ * Returns its exit status as a shell would tell it; EXIT_KILLED and the signal
+ * that was passed on to it, and ended it; EXIT_LOST: it was ended,
  * or not started, as the lock was lost or about to be; EXIT_FAILED.
  */
 int supervise(const struct supervision *supervision);

@@ -17,6 +17,7 @@
 #include "common/report.h"
 #include "common/text.h"
 #include "run/environment.h"
+#include "run/reach.h"
 #include "run/supervise.h"
 
 /* The defaults and bounds of ttl_ms and row_idle_ms. */
@@ -163,6 +164,17 @@ int task_parse(struct task *task, int argc, char **argv, const char *letters,
 				       task->name);
 	task->argv = argv + optind;
 	return -1;
+}
+
+int task_check_reach(const struct task *task)
+{
+	if (task->in_place || !reach_is_beyond(task->argv[0]))
+		return -1;
+	report(ROWLOCK_LOG_ERROR,
+	       "%s: '%s' runs as another user, so rowlock could not end it if "
+	       "the lock '%s' is lost: run rowlock as that user%s",
+	       task->title, task->argv[0], task->name, task->or_else);
+	return EXIT_FAILED;
 }
 
 /* ------------------------------------------------------------------ run */
@@ -338,6 +350,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		.signals = signals,
 		.guard = guard,
 		.verbose = task->common->verbose,
+		.or_else = task->or_else,
 		.challenge = &challenge,
 		.ret_told = &task->told,
 		.ret_lost = &task->lost,
@@ -350,9 +363,14 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		r = get_guard(task, acquisition, guard_sql);
 	if (r >= 0)
 		return r;
-	environment = environment_new(task->names, tokens, task->name_count,
-				      task->lock.strategy,
-				      task->guarded ? guard_sql : NULL);
+	environment = environment_new(&(struct environment_of){
+	    .names = task->names,
+	    .tokens = tokens,
+	    .count = task->name_count,
+	    .strategy = task->lock.strategy,
+	    .guard = task->guarded ? guard_sql : NULL,
+	    .command = task->argv[0],
+	});
 	if (!environment) {
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: out of memory; '%s' was not started", task->title,

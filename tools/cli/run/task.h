@@ -34,6 +34,7 @@ struct task {
 	bool tells_release;        /* one that failed, */
 	unsigned int release_code; /* by this exit code */
 	bool in_place;             /* it takes the place of this process */
+	const char *or_else;       /* than to run rowlock as its user */
 	bool guarded;              /* tell the command its guard, */
 	bool guarded_by_call;      /* as a call of rowlock_guard() */
 	uint64_t wait_ms;
@@ -73,6 +74,9 @@ typedef int (*task_option_fn)(struct task *task, int option);
  *  Returns -1, or the exit code to leave with. */
 int task_parse(struct task *task, int argc, char **argv, const char *letters,
 	       const struct option *options, task_option_fn fn);
+
+/** Refuse a command that could not be ended. Returns -1, or the exit code. */
+int task_check_reach(const struct task *task);
 
 /** How to acquire its lock; @program is a room for a text. */
 struct acquisition task_acquisition(const struct task *task, char *program,
