@@ -130,15 +130,13 @@ static int take_option(struct task *task, int option)
 static bool is_final(int result)
 {
 	switch (result) {
-	case ROWLOCK_ECONNECT:
-	case ROWLOCK_EREADONLY:
 	case ROWLOCK_EDB:
 	case ROWLOCK_ELOST:
 	case ROWLOCK_ENOMEM:
 	case ROWLOCK_ESYSTEM:
 		return false;
 	default:
-		return true;
+		return !command_is_away(result);
 	}
 }
 

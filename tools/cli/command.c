@@ -131,6 +131,11 @@ int command_open(const struct common *common,
 	return 0;
 }
 
+bool command_is_away(int code)
+{
+	return code == ROWLOCK_ECONNECT || code == ROWLOCK_EREADONLY;
+}
+
 void command_flush(void)
 {
 	errno = 0;
