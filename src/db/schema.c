@@ -402,5 +402,7 @@ int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 	do
 		code = check_uninterrupted(conn, ret_key, reterr);
 	while (code == ROWLOCK_ESCHEMA && pause_until(conn, until));
+	if (!code)
+		rlk_refusal_begin(conn->target->refusal);
 	return code;
 }
