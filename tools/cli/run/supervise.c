@@ -75,8 +75,8 @@ static void end_group(struct run *run, enum deadline_phase phase,
 		report(
 		    ROWLOCK_LOG_ERROR,
 		    remaining > 0
-			? "%s: the lock '%s' on %s is about to be lost (no "
-			  "answer from the server): sending SIGTERM"
+			? "%s: the lock '%s' on %s is about to be lost (not "
+			  "renewed in time): sending SIGTERM"
 			: "%s: the lock '%s' on %s was lost: sending SIGTERM",
 		    run->plan->title, run->plan->name, run->plan->server);
 		child_signal(&run->child, SIGTERM);
