@@ -170,7 +170,9 @@ enum rowlock_strategy {
  *
  * Returns 0; ROWLOCK_EINVAL (an option; the message names it); and the server
  * errors. ROWLOCK_ESCHEMA says which table or column is wrong and which command
- * to run. Blocks up to connect_timeout_ms and call_timeout_ms.
+ * to run; it comes when the tables were wrong for a second and a half, as DDL
+ * hides a table for a moment. Blocks up to connect_timeout_ms and
+ * call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_client_new(
     const struct rowlock_client_options *options,

@@ -141,13 +141,20 @@ struct rowlock_client_options {
 	 *  trip. Default 256; 1 to 256. 1 suits a proxy that forbids several
 	 *  statements in one text. */
 	unsigned int batch_size;
+	/** How long a server that took this client's account and tables before
+	 *  may refuse them, as while a password is changed, an account is
+	 *  locked or tables are made anew, until that is ROWLOCK_EAUTH or
+	 *  ROWLOCK_ESCHEMA. Before it is ROWLOCK_ECONNECT, which a wait
+	 *  outlasts, and is logged once (ROWLOCK_LOG_ERROR). Default 300,000;
+	 *  1,000 to 86,400,000. */
+	uint64_t refusal_timeout_ms;
 };
 
 #define ROWLOCK_CLIENT_OPTIONS_DEFAULT                                         \
 	{                                                                      \
 		sizeof(struct rowlock_client_options), NULL, 0, NULL, NULL,    \
 		    NULL, (enum rowlock_log_level) 0, 0, NULL, NULL, NULL,     \
-		    NULL, 0, 0, 0, 0, 0, 0, 0, 0                               \
+		    NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0                            \
 	}
 
 #endif /* ROWLOCK_OPTIONS_H */

@@ -54,6 +54,8 @@ static void fill(struct rowlock_client_options *options)
 		options->wait_connections = 16;
 	if (!options->batch_size)
 		options->batch_size = RLK_GROUP_MOST;
+	if (!options->refusal_timeout_ms)
+		options->refusal_timeout_ms = 300000;
 	if (!options->log_level)
 		options->log_level = ROWLOCK_LOG_INFO;
 }
@@ -75,6 +77,8 @@ static int check_ranges(const struct rowlock_client_options *options,
 		{ "handover_passes", options->handover_passes, 1, 1000000 },
 		{ "wait_connections", options->wait_connections, 1, 1024 },
 		{ "batch_size", options->batch_size, 1, RLK_GROUP_MOST },
+		{ "refusal_timeout_ms", options->refusal_timeout_ms, 1000,
+		  DAY_MS },
 		{ "log_level", options->log_level, ROWLOCK_LOG_ERROR,
 		  ROWLOCK_LOG_DEBUG },
 	};
@@ -278,6 +282,7 @@ static int apply(struct rowlock_client *client,
 	client->target.who = client->who;
 	client->target.clock = client->clock;
 	client->target.log = &client->log;
+	client->target.refusal_ms = options->refusal_timeout_ms;
 	set_bays(client, options);
 	return set_connect_timeout(client, options->connect_timeout_ms, reterr);
 }

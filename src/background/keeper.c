@@ -26,6 +26,7 @@
 #include "db/stmt.h"
 #include "hold/clear.h"
 #include "hold/hold.h"
+#include "hold/late.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,10 +35,15 @@
 /* Clocks are slewed by at most a tenth (chrony's maxslewrate is 8.3 %). */
 #define SLEW 10
 
+/* A failed beat is an error, not a warning, when this part of the TTL is left:
+ * before `rowlock run` ends its command, at a fifth. */
+#define PRESSING 3
+
 /* The keeper's state between its rounds. */
 struct keeper {
 	struct rowlock_client *client;
-	bool failing;         /* the last beat was not answered */
+	bool failing;         /* the last beat was not answered, */
+	bool pressing;        /* and few more can be */
 	int64_t next_time_ms; /* when to tend the spare connection */
 	bool has_offset;
 	int64_t offset_us; /* server's clock minus ours */
@@ -141,8 +147,7 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	}
 	/* It came too late, and the deadline thread has not run yet. */
 	if (rlk_now(client->clock) >= session->valid_until_ms) {
-		rlk_session_lose_locked(
-		    client, "no heartbeat was answered within the TTL");
+		rlk_late_lose_locked(client);
 		return;
 	}
 	rlk_session_answered_locked(client, t0);
@@ -225,6 +230,7 @@ static void beat_failed(struct keeper *keeper, uint64_t id,
 {
 	struct rowlock_client *client = keeper->client;
 	int64_t left = 0;
+	bool pressing;
 
 	rlk_mutex_lock(&client->mutex);
 	if (client->session.state == RLK_SESSION_ALIVE &&
@@ -234,14 +240,22 @@ static void beat_failed(struct keeper *keeper, uint64_t id,
 		client->session.next_beat_ms =
 		    rlk_after(now, client->ttl_ms / 30);
 		left = client->session.valid_until_ms - now;
+		rlk_late_note_locked(client, error);
 	}
 	rlk_mutex_unlock(&client->mutex);
-	if (!keeper->failing)
-		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+	pressing = left < (int64_t) client->ttl_ms / PRESSING;
+	if (pressing && left <= 0 && !keeper->pressing)
+		rlk_log(&client->log, ROWLOCK_LOG_ERROR,
+			"heartbeat failed, leases are lost: %s",
+			error->message);
+	else if (!keeper->failing || pressing > keeper->pressing)
+		rlk_log(&client->log,
+			pressing ? ROWLOCK_LOG_ERROR : ROWLOCK_LOG_WARNING,
 			"heartbeat failed, leases are lost in %" PRId64
 			" ms unless one succeeds: %s",
 			left, error->message);
 	keeper->failing = true;
+	keeper->pressing = pressing;
 }
 
 static void beat(struct keeper *keeper, uint64_t id)
@@ -261,6 +275,7 @@ static void beat(struct keeper *keeper, uint64_t id)
 		rlk_log(&client->log, ROWLOCK_LOG_INFO,
 			"heartbeat is answered again by %s", client->server);
 	keeper->failing = false;
+	keeper->pressing = false;
 }
 
 /* Keep the spare connection alive; ask it for the time if no beat does. */

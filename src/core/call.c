@@ -59,6 +59,8 @@ void rlk_client_leave(struct rowlock_client *client)
 	rlk_cond_fini(&client->watches_changed);
 	rlk_mutex_fini(&client->mutex);
 	rlk_names_fini(&client->names);
+	for (size_t i = 0; i < RLK_REASONS; i++)
+		free(client->reasons[i]);
 	free(client);
 }
 

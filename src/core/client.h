@@ -97,6 +97,7 @@ struct rlk_session {
 	uint64_t beats;         /* answered ones */
 	uint64_t beat_seen;     /* the count in its row at the last look, */
 	uint64_t beats_then;    /* and `beats` at that moment */
+	const char *late;       /* the reason, if the last beat failed */
 	struct rlk_alarm alarm; /* at valid_until_ms */
 	struct rlk_list holds;  /* struct rlk_hold */
 	struct rlk_old_session *grave; /* made beforehand: losing a session must
@@ -123,6 +124,10 @@ struct rlk_verified {
 
 /** The most receipts that are remembered. */
 #define RLK_RECEIPTS 256
+
+/** The most different reasons of losses that a client keeps (hold/late.h): each
+ *  may have a kilobyte. */
+#define RLK_REASONS 16
 
 /** Where the next pass of a reaper goes on: after this session, and after this
  *  lease. All zero: from the start. */
@@ -168,6 +173,7 @@ struct rowlock_client {
 	struct rlk_list wakers; /* without a sleeper; core/waker.h */
 	struct rlk_session session;
 	struct rlk_cond session_changed;
+	char *reasons[RLK_REASONS];   /* of losses: hold/late.h */
 	struct rlk_list old_sessions; /* rows to delete */
 	struct rlk_list row_holds;
 	/* The application's open transactions; guard/guarded.c. */

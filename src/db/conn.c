@@ -204,6 +204,7 @@ enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 			      unsigned int number, const char *text,
 			      struct rowlock_errinfo *reterr)
 {
+	struct rowlock_errinfo error;
 	const char *option;
 	enum rlk_fault fault;
 	size_t length = 0;
@@ -224,10 +225,13 @@ enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
 	option = number == 1290 && code != ROWLOCK_EREADONLY
 		     ? rlk_fault_option(text, &length)
 		     : NULL;
-	rlk_fail_db(reterr, code, number, "%s: %s on %s%s%.*s", label, text,
+	rlk_fail_db(&error, code, number, "%s: %s on %s%s%.*s", label, text,
 		    conn->server.name[0] ? conn->server.name : conn->where,
 		    option ? "; start it without " : advice(code, number),
 		    (int) length, option ? option : "");
+	rlk_refusal_judge(conn->target->refusal, label, &error);
+	if (reterr)
+		*reterr = error;
 	return fault;
 }
 

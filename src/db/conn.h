@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "config/where.h"
 #include "db/fault.h"
+#include "db/refusal.h"
 #include "db/server.h"
 
 struct rlk_conn;
@@ -40,6 +41,9 @@ struct rlk_conn_target {
 				  neither */
 	const struct rlk_clock *clock;
 	const struct rlk_log *log;
+	uint64_t refusal_ms; /* how long a pool's connects and statements may
+				be refused that worked before */
+	struct rlk_refusal *refusal; /* the pool's; NULL: no pool */
 };
 
 /** The purpose of a connection, which decides its session's bounds. */

@@ -422,9 +422,9 @@ static int explain(const struct rlk_conn_target *target,
 			file ? file : "~/.my.cnf");
 }
 
-int rlk_conn_open(const struct rlk_conn_target *target,
-		  const struct rlk_conn_profile *profile, int64_t until_ms,
-		  struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
+static int open_now(const struct rlk_conn_target *target,
+		    const struct rlk_conn_profile *profile, int64_t until_ms,
+		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	_cleanup_(rlk_conn_closep) struct rlk_conn *conn = NULL;
@@ -454,4 +454,19 @@ int rlk_conn_open(const struct rlk_conn_target *target,
 	rlk_peer_keep(conn);
 	*ret_conn = TAKE_PTR(conn);
 	return 0;
+}
+
+int rlk_conn_open(const struct rlk_conn_target *target,
+		  const struct rlk_conn_profile *profile, int64_t until_ms,
+		  struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_errinfo error;
+	int code = open_now(target, profile, until_ms, ret_conn, &error);
+
+	if (!code)
+		return 0;
+	rlk_refusal_judge(target->refusal, NULL, &error);
+	if (reterr)
+		*reterr = error;
+	return error.code;
 }

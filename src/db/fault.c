@@ -2,11 +2,12 @@
 /*
  * Error numbers, sorted into what they mean for us.
  *
- * Two tables: the class (the statement's outcome) and the code (reported to the
- * caller). Only the words of 1290 and 1047 tell which it is. A number in
- * neither table is "the server refused", which is right for all the server's
- * errors that do not report a broken connection: an error packet on an
- * autocommitted statement means that it did nothing.
+ * The errors that pass by themselves are in away.c. Two tables have others: the
+ * class (the statement's outcome) and the code (reported to the caller). Only
+ * the words of 1290 and 1047 tell which it is. A number in no table is "the
+ * server refused", which is right for all the server's errors that do not
+ * report a broken connection: an error packet on an autocommitted statement
+ * means that it did nothing.
  *
  * Numbers: MariaDB Server Documentation, "MariaDB Error Code Reference"; MySQL
  * 8.4 Error Message Reference. Connector/C itself makes 2000 to 2999 and 5000
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "db/away.h"
 
 struct entry {
 	unsigned int number;
@@ -37,25 +39,6 @@ static const struct entry classes[] = {
 	{ 1969, RLK_KILLED }, /* max_statement_time */
 	{ 3024, RLK_KILLED }, /* max_execution_time */
 
-	/* The server's own words for "the connection is over": the statement
-	 * may have been in its commit when that happened. */
-	{ 1053, RLK_UNKNOWN }, /* server shutdown */
-	{ 1077, RLK_UNKNOWN }, /* normal shutdown */
-	{ 1079, RLK_UNKNOWN }, /* shutdown complete */
-	{ 1080, RLK_UNKNOWN }, /* forcing close of a thread */
-	{ 1152, RLK_UNKNOWN }, /* aborted connection */
-	{ 1153, RLK_UNKNOWN }, /* packet too large: it hangs up */
-	{ 1156, RLK_UNKNOWN }, /* packets out of order */
-	{ 1158, RLK_UNKNOWN }, /* read error */
-	{ 1159, RLK_UNKNOWN }, /* read timeout */
-	{ 1160, RLK_UNKNOWN }, /* write error */
-	{ 1161, RLK_UNKNOWN }, /* write timeout */
-	{ 1180, RLK_UNKNOWN }, /* error during COMMIT */
-	{ 1184, RLK_UNKNOWN }, /* aborted connection */
-	{ 1927, RLK_UNKNOWN }, /* connection was killed */
-	{ 3169, RLK_UNKNOWN }, /* session was killed */
-	{ 4031, RLK_UNKNOWN }, /* disconnected for being idle */
-
 	/* Found by Connector/C before it sends anything. */
 	{ 2029, RLK_FAILED }, /* null pointer */
 	{ 2030, RLK_FAILED }, /* statement not prepared */
@@ -73,10 +56,14 @@ static const struct entry codes[] = {
 	{ 1143, ROWLOCK_EAUTH }, /* no right on a column */
 	{ 1227, ROWLOCK_EAUTH }, /* needs a privilege */
 	{ 1251, ROWLOCK_EAUTH }, /* authentication protocol not supported */
+	{ 1524, ROWLOCK_EAUTH }, /* the account's plugin is not loaded */
 	{ 1698, ROWLOCK_EAUTH }, /* access denied, no password asked */
 	{ 1820, ROWLOCK_EAUTH }, /* the password must be changed first */
 	{ 1862, ROWLOCK_EAUTH }, /* the password has expired */
+	{ 1873, ROWLOCK_EAUTH }, /* change of the user denied */
 	{ 3118, ROWLOCK_EAUTH }, /* account locked (MySQL) */
+	{ 3955, ROWLOCK_EAUTH }, /* too many failed logins (MySQL) */
+	{ 4150, ROWLOCK_EAUTH }, /* too many failed logins (MariaDB) */
 	{ 4151, ROWLOCK_EAUTH }, /* account locked (MariaDB) */
 	{ 2059, ROWLOCK_EAUTH }, /* authentication plugin not loaded */
 	{ 2061, ROWLOCK_EAUTH }, /* authentication plugin failed */
@@ -89,20 +76,12 @@ static const struct entry codes[] = {
 	{ 1305, ROWLOCK_ESCHEMA }, /* no such routine */
 	{ 1364, ROWLOCK_ESCHEMA }, /* a column that we do not know */
 
-	{ 1792, ROWLOCK_EREADONLY }, /* read-only transaction */
-	{ 1836, ROWLOCK_EREADONLY }, /* InnoDB is read-only */
-
 	{ 1064, ROWLOCK_EUNSUPPORTED }, /* does not know our syntax */
 	{ 1235, ROWLOCK_EUNSUPPORTED }, /* not supported (yet) */
 	{ 1661, ROWLOCK_EUNSUPPORTED }, /* logging: engines differ */
 	{ 1662, ROWLOCK_EUNSUPPORTED }, /* logging: BINLOG_FORMAT = ROW */
 	{ 1663, ROWLOCK_EUNSUPPORTED }, /* logging: only STATEMENT */
 	{ 1665, ROWLOCK_EUNSUPPORTED }, /* logging: BINLOG_FORMAT STATEMENT */
-
-	{ 1040, ROWLOCK_ECONNECT }, /* too many connections */
-	{ 1129, ROWLOCK_ECONNECT }, /* host blocked after many errors */
-	{ 1203, ROWLOCK_ECONNECT }, /* max_user_connections */
-	{ 1226, ROWLOCK_ECONNECT }, /* a limit of the account */
 
 	{ 2008, ROWLOCK_ENOMEM },
 };
@@ -117,7 +96,7 @@ static const struct entry *find(const struct entry *entries, size_t count,
 	return NULL;
 }
 
-static bool is_connector(unsigned int number)
+bool rlk_fault_by_connector(unsigned int number)
 {
 	return (number >= 2000 && number < 3000) ||
 	       (number >= 5000 && number < 6000);
@@ -127,10 +106,14 @@ enum rlk_fault rlk_fault_class(unsigned int mysql_errno)
 {
 	const struct entry *entry =
 	    find(classes, RLK_ARRAY_SIZE(classes), mysql_errno);
+	enum rlk_fault fault;
+	int code;
 
+	if (rlk_away(mysql_errno, &fault, &code))
+		return fault;
 	if (entry)
 		return (enum rlk_fault) entry->meaning;
-	return is_connector(mysql_errno) ? RLK_UNKNOWN : RLK_REFUSED;
+	return rlk_fault_by_connector(mysql_errno) ? RLK_UNKNOWN : RLK_REFUSED;
 }
 
 /* "The MariaDB server is running with the %s option so it cannot execute this
@@ -181,7 +164,11 @@ int rlk_fault_code(unsigned int mysql_errno, const char *text)
 {
 	const struct entry *entry =
 	    find(codes, RLK_ARRAY_SIZE(codes), mysql_errno);
+	enum rlk_fault fault;
+	int code;
 
+	if (rlk_away(mysql_errno, &fault, &code))
+		return code;
 	if (mysql_errno == PREVENTED_BY_OPTION)
 		return is_read_only(text) ? ROWLOCK_EREADONLY : ROWLOCK_EDB;
 	if (rlk_fault_not_ready(mysql_errno, text))

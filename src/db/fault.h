@@ -37,6 +37,9 @@ int rlk_fault_code(unsigned int mysql_errno, const char *text);
  *  or is not there yet? It answers, but does nothing. */
 bool rlk_fault_not_ready(unsigned int mysql_errno, const char *text);
 
+/** Does Connector/C make this error itself? The server does not send it. */
+bool rlk_fault_by_connector(unsigned int mysql_errno);
+
 /** The option of the server that the words of error 1290 name, with its two
  *  hyphens, and its length; NULL: none. */
 const char *rlk_fault_option(const char *text, size_t *ret_length);

@@ -205,6 +205,7 @@ static int get_alive(struct rlk_pool *pool, const struct wish *wish,
 
 	for (;;) {
 		code = get(pool, wish, &conn, reterr);
+		rlk_refusal_report(&pool->refusal, pool->log);
 		if (code)
 			return code;
 		if (!rlk_conn_alive(conn))

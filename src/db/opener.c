@@ -34,34 +34,26 @@
 
 #define EARLIER_MS 25
 
-/* Did the server itself end it, as one that shuts down does? Most errors that
- * Connector/C makes, as those of names and of TLS, come again. */
-static bool is_end(unsigned int number)
+/* Most errors that Connector/C makes, as those of names and of TLS, come again.
+ */
+static bool comes_again(unsigned int number)
 {
-	return number < 2000 || (number >= 3000 && number < 5000) ||
-	       number == CR_SERVER_LOST || number == CR_SERVER_GONE_ERROR ||
-	       number == CR_SERVER_LOST_EXTENDED;
-}
-
-static bool may_pass(const struct rowlock_errinfo *error)
-{
-	enum rlk_fault fault;
-
-	switch (error->mysql) {
-	case 0:
-		return error->code == ROWLOCK_ECONNECT;
-	case 1040:
-	case 1047: /* a Galera node that is not ready yet */
-	case 1203:
-	case 1226:
+	switch (number) {
 	case CR_CONNECTION_ERROR:
 	case CR_CONN_HOST_ERROR:
-		return true;
+	case CR_SERVER_LOST:
+	case CR_SERVER_GONE_ERROR:
+	case CR_SERVER_LOST_EXTENDED:
+		return false;
 	default:
-		fault = rlk_fault_class(error->mysql);
-		return rlk_fault_passes(fault) ||
-		       (fault == RLK_UNKNOWN && is_end(error->mysql));
+		return rlk_fault_by_connector(number);
 	}
+}
+
+/* A server that is away now (away.c), or that was not reached. */
+static bool may_pass(const struct rowlock_errinfo *error)
+{
+	return error->code == ROWLOCK_ECONNECT && !comes_again(error->mysql);
 }
 
 static struct rlk_bay *find_work(struct rlk_pool *pool)

@@ -30,6 +30,7 @@ static int copy_target(struct rlk_pool *pool,
 	*copy = (struct rlk_conn_target){
 		.flags = target->flags,
 		.clock = target->clock,
+		.refusal = &pool->refusal,
 	};
 	if (!rlk_sources_copy(&target->sources, &copy->sources) ||
 	    copy_text(target->unverified_auth, &copy->unverified_auth) ||
@@ -61,6 +62,7 @@ void rlk_pool_destroy(struct rlk_pool *pool)
 	}
 	rlk_sleeper_fini(&pool->ended);
 	rlk_mutex_fini(&pool->mutex);
+	rlk_refusal_fini(&pool->refusal);
 	rlk_sources_fini(&pool->target.sources);
 	free(pool->target.unverified_auth);
 	free(pool->program);
@@ -78,6 +80,8 @@ int rlk_pool_new(const struct rlk_conn_target *target,
 	if (!pool)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM, "pool: out of memory");
 	rlk_mutex_init(&pool->mutex);
+	rlk_refusal_init(&pool->refusal, target->clock, target->refusal_ms);
+	pool->log = target->log;
 	pool->references = 1;
 	pool->retired_ms = INT64_MIN / 2;
 	pool->ended = (struct rlk_sleeper) RLK_SLEEPER_NULL;

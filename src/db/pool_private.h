@@ -53,6 +53,8 @@ struct rlk_pool {
 	unsigned int references; /* the owner, and each running opener */
 	bool closed;
 	struct rlk_conn_target target; /* a copy */
+	const struct rlk_log *log;     /* the owner's, which openers outlive */
+	struct rlk_refusal refusal;
 	char *program;
 	char *who;
 	char identity[96];        /* of the server reached last */

@@ -83,6 +83,7 @@ static void retire_server(struct rlk_pool *pool, const char *identity)
 
 void rlk_pool_note(struct rlk_pool *pool, struct rlk_conn *conn)
 {
+	rlk_refusal_report(&pool->refusal, pool->log);
 	if (!conn->useless)
 		return;
 	conn->useless = false;

@@ -11,7 +11,10 @@
  * Failure modes: a missing or foreign table is a sentence that names it. All
  * facts come from information_schema, which shows an account the tables on
  * which it has any right: "is not there" may also mean "no right to see it".
- * A check that is interrupted begins anew.
+ * While a table is rebuilt or swapped (OPTIMIZE, RENAME) information_schema
+ * leaves it out, or calls it a view without an engine, for a moment. So tables
+ * are not as they must be only if each look in LOOK_MS says so. A check that is
+ * interrupted begins anew.
  */
 #include "db/schema.h"
 
@@ -28,6 +31,11 @@
 
 #define RUN "run 'rowlock-migrate'"
 #define SECRET_LEAST 16
+
+/* How long the same look is repeated, and the pause between two. */
+#define LOOK_MS 1500
+#define PAUSE_MS 50
+
 #define NAME "utf8mb4_bin"
 #define ASCII "ascii_bin"
 
@@ -350,15 +358,12 @@ static int check_once(struct rlk_conn *conn, struct rlk_key *ret_key,
 	return check_found(conn, &found, reterr);
 }
 
-int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
-		     struct rowlock_errinfo *reterr)
+static int check_uninterrupted(struct rlk_conn *conn, struct rlk_key *ret_key,
+			       struct rowlock_errinfo *reterr)
 {
-	struct rowlock_errinfo own;
 	int tries = 0;
 	int code;
 
-	if (!reterr)
-		reterr = &own;
 	while ((code = check_once(conn, ret_key, reterr)) &&
 	       rlk_fault_passes(rlk_fault_class(reterr->mysql))) {
 		if (++tries < RLK_STMT_TRIES)
@@ -368,5 +373,36 @@ int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 		reterr->code = ROWLOCK_ECONNECT;
 		return reterr->code;
 	}
+	return code;
+}
+
+/* Returns false if there is no time for another look. */
+static bool pause_until(const struct rlk_conn *conn, int64_t until_ms)
+{
+	struct rlk_sleeper sleeper;
+	int64_t next = rlk_conn_now(conn) + PAUSE_MS;
+
+	if (next >= until_ms || next >= conn->until_ms ||
+	    rlk_sleeper_init(&sleeper, conn->target->clock))
+		return false;
+	rlk_sleeper_wait(&sleeper, next, -1);
+	rlk_sleeper_fini(&sleeper);
+	return true;
+}
+
+int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
+		     struct rowlock_errinfo *reterr)
+{
+	int64_t until = rlk_conn_now(conn) + LOOK_MS;
+	struct rowlock_errinfo own;
+	int code;
+
+	if (!reterr)
+		reterr = &own;
+	do
+		code = check_uninterrupted(conn, ret_key, reterr);
+	while (code == ROWLOCK_ESCHEMA && pause_until(conn, until));
+	if (!code)
+		rlk_refusal_begin(conn->target->refusal);
 	return code;
 }

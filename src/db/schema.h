@@ -18,7 +18,8 @@
 /**
  * Are the tables as they must be? Version, engine (InnoDB), columns, types and
  * collation of names, primary keys. Reads information_schema only, needs no
- * privilege beyond those on the tables.
+ * privilege beyond those on the tables. Tables that are not so are looked at
+ * for a second and a half, as DDL hides a table for a moment.
  *
  * @ret_key  of the secret that only who can read the tables can know, the same
  * for all of their clients

@@ -58,8 +58,10 @@ enum rlk_fault rlk_stage_committed(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
 	if (!conn->profile.autocommit ||
-	    !(conn->mysql->server_status & SERVER_STATUS_IN_TRANS))
+	    !(conn->mysql->server_status & SERVER_STATUS_IN_TRANS)) {
+		rlk_refusal_worked(conn->target->refusal, conn->run.label);
 		return RLK_DONE;
+	}
 	conn->dead = true;
 	rlk_fail(reterr, ROWLOCK_EDB,
 		 "%s: a transaction is open on a connection to %s that has to "

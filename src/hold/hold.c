@@ -12,6 +12,7 @@
 #include "core/timer.h"
 #include "core/waiter.h"
 #include "hold/handle.h"
+#include "hold/late.h"
 #include "hold/ping.h"
 
 #include <assert.h>
@@ -300,8 +301,7 @@ bool rlk_hold_check_locked(struct rlk_hold *hold)
 		rlk_hold_lose_locked(hold, "the server did not answer on its "
 					   "connection within the idle bound");
 	else
-		rlk_session_lose_locked(
-		    client, "no heartbeat was answered within the TTL");
+		rlk_late_lose_locked(client);
 	return false;
 }
 
@@ -374,6 +374,7 @@ void rlk_session_answered_locked(struct rowlock_client *client, int64_t t0_ms)
 	if (until <= session->valid_until_ms)
 		return;
 	session->valid_until_ms = until;
+	session->late = NULL;
 	rlk_deadline_set_locked(client, &session->alarm, until);
 }
 

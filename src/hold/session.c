@@ -13,6 +13,7 @@
 #include "core/timer.h"
 #include "db/lend.h"
 #include "hold/hold.h"
+#include "hold/late.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,8 +153,7 @@ int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 	while (!code) {
 		if (session->state == RLK_SESSION_ALIVE &&
 		    rlk_now(client->clock) >= session->valid_until_ms)
-			rlk_session_lose_locked(
-			    client, "no heartbeat was answered within the TTL");
+			rlk_late_lose_locked(client);
 		if (session->state == RLK_SESSION_ALIVE) {
 			waiter->breaks = session->breaks;
 			*ret_id = session->id;

@@ -52,6 +52,7 @@ def at_least(seconds, most=math.inf):
 
 EBUSY, ETIMEDOUT, ECANCELED, ELOST, ENOTHELD = -1, -2, -3, -4, -6
 ENAME, EINVAL, ECONNECT, EAUTH, ESCHEMA = -9, -10, -11, -12, -13
+EREADONLY = -14
 
 NO_REAPER = 1 << 4  # ROWLOCK_NO_REAPER
 CLI = os.environ.get("ROWLOCK_ON_FAKE", "rowlock-on-fake")

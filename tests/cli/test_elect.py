@@ -4,7 +4,7 @@ import os
 import signal
 
 import harness
-from harness import EAUTH, ECONNECT, ToolTest, patience, waiting
+from harness import EAUTH, ECONNECT, ESCHEMA, ToolTest, patience, waiting
 
 
 class Elect(ToolTest):
@@ -101,7 +101,8 @@ class Elect(ToolTest):
         code, out, err = self.run_tool("elect", "--pause=1ms", "j", "sh", "-c",
                                        "echo leads; kill $PPID; sleep 1000")
         self.assertEqual((code, out), (-signal.SIGTERM, "leads\n"))
-        self.assertEqual(err.count("elect: away"), 2)
+        self.assertEqual(err.count("elect: away; it stands again until it "
+                                   "works"), 1, err)
 
     def test_what_will_not_be_better_ends_it(self):
         self.fake.answers["client_new"] = [f"reply {EAUTH} who are you"]
@@ -112,6 +113,31 @@ class Elect(ToolTest):
         self.assertEqual(self.run_tool("elect", "j", "/nonexistent/job")[0],
                          127)
         self.assertEqual(self.run_tool("elect", "j", self.directory)[0], 126)
+
+    def test_a_refusal_of_what_worked_before_is_waited_for(self):
+        """The account gets another password, or tables are made anew."""
+        for code in EAUTH, ESCHEMA:
+            news = [["reply 0"], [f"reply {code} refused"],
+                    [f"reply {code} refused"], ["reply 0"]]
+            self.fake.answers["client_new"] = lambda _: news.pop(0)
+            led = os.path.join(self.directory, f"led{code}")
+            result, out, err = self.run_tool(
+                "elect", "--pause=1ms", "j", "sh", "-c",
+                f"test -e {led} && {{ kill $PPID; sleep 1000; }}; touch {led}")
+            self.assertEqual((result, out), (128 + signal.SIGTERM, ""))
+            self.assertEqual(err.count("refused; it stands again until it "
+                                       "works"), 1, err)
+            self.assertEqual(news, [])
+
+    def test_a_refusal_that_stays_ends_it(self):
+        news = [["reply 0"]]
+        self.fake.answers["client_new"] = lambda _: (
+            news.pop(0) if news else [f"reply {EAUTH} who are you"])
+        code, _, err = self.run_tool("elect", "--pause=1ms",
+                                     "--refusal-timeout=1s", "j", "true")
+        self.assertEqual(code, 125)
+        self.assertTrue(err.endswith("who are you\n"), err)
+        self.assertEqual(err.count("who are you"), 2, err)
 
     def test_once_a_server_that_is_away_is_125(self):
         self.fake.answers["client_new"] = [f"reply {ECONNECT} away"]

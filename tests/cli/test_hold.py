@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import harness
-from harness import EBUSY, ECONNECT, ToolTest, patience
+from harness import EBUSY, ECONNECT, EREADONLY, ToolTest, patience
 
 
 class Hold(ToolTest):
@@ -171,6 +171,14 @@ class Away(ToolTest):
     def test_a_server_that_is_away_is_tried_again(self):
         for call in ("client_new", "acquire"):
             self.away(2, call)
+            code, out, err = self.run_tool("run", "--retry-connect=10m", "j",
+                                           "echo", "done")
+            self.assertEqual((code, out, err), (0, "done\n", ""), call)
+
+    def test_a_server_that_takes_no_writes_is_tried_again(self):
+        """As in the minute of a failover."""
+        for call in ("client_new", "acquire"):
+            self.away(2, call, EREADONLY)
             code, out, err = self.run_tool("run", "--retry-connect=10m", "j",
                                            "echo", "done")
             self.assertEqual((code, out, err), (0, "done\n", ""), call)

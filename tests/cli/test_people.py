@@ -593,6 +593,18 @@ class Wait(ToolTest):
                          ("n", 0))
         self.assertNotIn("acquire", self.fake.seen)
 
+    def test_a_server_that_is_away_is_looked_at_again(self):
+        looks = [[entry("n", 0, HELD), "reply 0"],
+                 [f"reply {ECONNECT} away"], [f"reply {ECONNECT} away"],
+                 [entry("n", 0, HELD), "reply 0"], ["reply 0"]]
+        self.fake.answers["list"] = lambda _: looks.pop(0)
+        self.assertEqual(
+            self.run_tool("wait", "n"),
+            (0, "", "rowlock: wait: away; it looks again until it works\n"))
+        self.fake.answers["list"] = [f"reply {ECONNECT} away"]
+        self.assertEqual(self.run_tool("wait", "-w0", "n"),
+                         (125, "", "rowlock: wait: away\n"))
+
     def test_a_name_that_is_none_is_refused_as_by_run(self):
         self.fake.answers["new"] = ["reply -9 has a blank at the end"]
         for strategy in ("lease", "row"):

@@ -529,6 +529,18 @@ class OwnServer(ServerTest):
         self.assertIn("about to be lost", process.stderr.read())
         self.assertIn("was lost", row.stderr.read())
 
+    def test_a_loss_is_reported_with_the_error_of_the_heartbeats(self):
+        process, pidfd = self.holder("-t", at_least(2), self.name("locked"))
+        subprocess.run(
+            ["mariadb", f"--defaults-file={self.place}/sb/root.cnf", "-e",
+             "ALTER USER rowlock ACCOUNT LOCK; KILL CONNECTION USER rowlock"],
+            check=True, timeout=patience())
+        self.gone(pidfd)
+        self.assertEqual(process.wait(patience()), 124)
+        self.assertRegex(process.stderr.read(),
+                         "heartbeat failed, leases are lost in [0-9]+ ms "
+                         "unless one succeeds: .*account is locked")
+
     def test_a_lease_lives_through_a_restart_and_the_daemon_too(self):
         holder, pidfd = self.holder("-t", "60", self.name("lives"))
         daemon = self.start("-i", "100ms", tool=REAPERD)

@@ -4,9 +4,58 @@
 
 #include <stdio.h>
 
+#include "base/macro.h"
+#include "db/connect.h"
+
+/* The time goes on by itself to the end of each pause, which begins with the
+ * statement of the test, if there is one. */
+static const char *in_pause;
+static int64_t ahead_ms;
+
+static int64_t now_ms(const struct rlk_clock *clock)
+{
+	(void) clock;
+	return db_in(ahead_ms);
+}
+
+static int timer_new(const struct rlk_clock *clock)
+{
+	(void) clock;
+	return rlk_clock_real()->ops->timer_new(rlk_clock_real());
+}
+
+static void timer_set(const struct rlk_clock *clock, int timer, int64_t at_ms)
+{
+	if (in_pause)
+		db_root(in_pause);
+	in_pause = NULL;
+	if (at_ms > now_ms(clock))
+		ahead_ms += at_ms - now_ms(clock);
+	rlk_clock_real()->ops->timer_set(rlk_clock_real(), timer, 1);
+}
+
+static const struct rlk_clock_ops hurried = { now_ms, timer_new, timer_set };
+static const struct rlk_clock clock_of_test = { &hurried };
+
+static struct rlk_conn *open_hurried(void)
+{
+	static struct rlk_conn_target target;
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn *conn = NULL;
+
+	target = db_target(NULL);
+	target.clock = &clock_of_test;
+	ahead_ms = 0;
+	assert_int_equal(rlk_conn_open(&target, &db_lease,
+				       db_in(test_patience_ms()), &conn,
+				       &error),
+			 0);
+	return conn;
+}
+
 static int check(struct rowlock_errinfo *ret_error)
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rlk_conn *conn = open_hurried();
 	struct rlk_key key = { { 0 } };
 	int code;
 
@@ -53,6 +102,32 @@ static void missing_tables_are_said(void **state)
 	refuse("RENAME TABLE lock_token_floor TO away",
 	       "RENAME TABLE away TO lock_token_floor",
 	       "table lock_token_floor", "rowlock-migrate");
+}
+
+/* The first look finds the tables after @change, the next one after @back. */
+static void pass_after(const char *change, const char *back)
+{
+	_cleanup_(rlk_conn_closep) struct rlk_conn *conn = open_hurried();
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_key key = { { 0 } };
+
+	db_root(change);
+	in_pause = back;
+	assert_int_equal(rlk_schema_check(conn, &key, &error), 0);
+	assert_null(in_pause);
+}
+
+/* OPTIMIZE and a swap by RENAME show this for a moment; in earnest it depends
+ * on the moment. */
+static void tables_that_are_away_for_a_moment_are_there(void **state)
+{
+	(void) state;
+	pass_after("RENAME TABLE business_lease TO away",
+		   "RENAME TABLE away TO business_lease");
+	pass_after("RENAME TABLE rowlock_schema TO away",
+		   "RENAME TABLE away TO rowlock_schema");
+	pass_after("ALTER TABLE lock_token ENGINE=MyISAM",
+		   "ALTER TABLE lock_token ENGINE=InnoDB");
 }
 
 #define TEXT_OF(number) TEXT(number)
@@ -193,6 +268,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST("good tables pass", good_tables_pass),
 		TEST("missing tables are said", missing_tables_are_said),
+		TEST("tables that are away for a moment are there",
+		     tables_that_are_away_for_a_moment_are_there),
 		TEST("an older and a newer schema are said",
 		     other_versions_are_said),
 		TEST("the next version is taken", the_next_version_is_taken),

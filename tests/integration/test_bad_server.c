@@ -6,6 +6,7 @@
  *
  * On a server of its own, since each of these disturbs everybody.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -423,6 +424,66 @@ static void a_server_that_prepares_nothing_more(void **state)
 	test_sql_end(root);
 }
 
+static void on_log(enum rowlock_log_level level, const char *message, void *arg)
+{
+	(void) message;
+	if (level == ROWLOCK_LOG_ERROR)
+		test_event_set(arg);
+}
+
+struct wait {
+	struct rowlock *lock;
+	int code;
+	struct rowlock_errinfo err;
+};
+
+static void *acquire(void *arg)
+{
+	struct wait *wait = arg;
+
+	wait->code = rowlock_acquire(wait->lock, ROWLOCK_FOREVER, &wait->err);
+	return NULL;
+}
+
+/* A client that has worked asks while the server refuses it; @back comes when
+ * it has reported that. */
+static void outlasted(const char *away, const char *back)
+{
+	struct rowlock_client_options options = test_client_options(60000);
+	struct test_event reported = test_event_new();
+	struct test_sql *root = test_server_root();
+	struct rowlock_client *client;
+	struct wait wait = { .code = 0 };
+	pthread_t thread;
+
+	options.log = on_log;
+	options.log_arg = &reported;
+	options.log_level = ROWLOCK_LOG_ERROR;
+	client = test_client_with(&options);
+	wait.lock = test_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE,
+			      test_name("refused"));
+	test_sql(root, "%s", away);
+	test_sql(root, "KILL CONNECTION USER rowlock");
+	assert_int_equal(pthread_create(&thread, NULL, acquire, &wait), 0);
+	assert_event(&reported, "the report of the refusal");
+	test_sql(root, "%s", back);
+	pthread_join(thread, NULL);
+	assert_code(wait.code, 0, &wait.err);
+	assert_code(rowlock_release(wait.lock, &wait.err), 0, &wait.err);
+	test_end(wait.lock, client);
+	test_event_end(&reported);
+	test_sql_end(root);
+}
+
+static void a_wait_outlasts_a_refusal_of_what_worked_before(void **state)
+{
+	(void) state;
+	outlasted("ALTER USER rowlock ACCOUNT LOCK",
+		  "ALTER USER rowlock ACCOUNT UNLOCK");
+	outlasted("RENAME TABLE business_lease TO away",
+		  "RENAME TABLE away TO business_lease");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -456,6 +517,8 @@ int main(void)
 		     odd_global_settings_do_no_harm),
 		TEST("a server without room for connections is told apart",
 		     a_full_server),
+		TEST("a wait outlasts a refusal of what worked before",
+		     a_wait_outlasts_a_refusal_of_what_worked_before),
 	};
 
 	return test_main_own_server(tests);

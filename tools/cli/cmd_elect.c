@@ -6,7 +6,8 @@
  * round opens a client, waits for the lock, runs the command as 'run' does, and
  * gives back the lock; after a pause, so that others get their turn, the next
  * round begins. Failure modes: it waits for a server that is away; a permanent
- * failure (account, tables, the command is not found) ends it.
+ * failure (account, tables, the command is not found) ends it; but not for some
+ * minutes, once it was in line: then the account is being changed, or a table.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,6 +23,9 @@
  */
 #define RAN_MS 10000
 #define PAUSE_MOST_MS 30000
+
+/* The library's default. */
+#define REFUSAL_MS 300000
 
 /* The exit status of a shell, and of our own child, if a command cannot be
  * executed.
@@ -51,6 +55,9 @@ static const char help[] =
     "  -s, --strategy=lease|row   how the lock lives (lease)\n"
     "  -t, --ttl=TIME             how long it outlives a host that vanished\n"
     "                             (lease 30s, row 10s)\n"
+    "      --refusal-timeout=TIME wait for so long for a login or a table "
+    "that is\n"
+    "                             refused, though it worked before (5m)\n"
     "      --info=TEXT            shown by 'rowlock list', told to observers\n"
     "  -c, --command=TEXT         run TEXT by $SHELL -c\n\n"
     "COMMAND gets ROWLOCK_NAME, ROWLOCK_TOKEN (the term) and "
@@ -78,6 +85,9 @@ struct elect {
 	bool once;
 	uint64_t pause_ms;
 	uint64_t next_pause_ms;
+	int trouble;            /* of the last round; 0: none */
+	bool worked;            /* a client was opened */
+	uint64_t refused_since; /* no client was opened since; 0 if one was */
 };
 
 static int take_weight(struct task *task, const char *text)
@@ -130,16 +140,48 @@ static int take_option(struct task *task, int option)
 static bool is_final(int result)
 {
 	switch (result) {
-	case ROWLOCK_ECONNECT:
-	case ROWLOCK_EREADONLY:
 	case ROWLOCK_EDB:
 	case ROWLOCK_ELOST:
 	case ROWLOCK_ENOMEM:
 	case ROWLOCK_ESYSTEM:
 		return false;
 	default:
-		return true;
+		return !command_is_away(result);
 	}
+}
+
+/* Was it refused what it had before, by a server that does so for not too long?
+ * An open client has waited for that itself. */
+static bool may_pass(struct elect *elect, const struct acquisition *acquisition)
+{
+	uint64_t most =
+	    elect->task.refusal_ms ? elect->task.refusal_ms : REFUSAL_MS;
+	uint64_t now = clock_ms();
+	bool refused = acquisition->result == ROWLOCK_EAUTH ||
+		       acquisition->result == ROWLOCK_ESCHEMA;
+
+	if (acquisition->client || !refused)
+		elect->refused_since = 0;
+	else if (!elect->refused_since)
+		elect->refused_since = now;
+	return refused && !acquisition->client && elect->worked &&
+	       now - elect->refused_since < most;
+}
+
+/* It does not lead. One trouble is reported once. */
+static bool is_failed(struct elect *elect,
+		      const struct acquisition *acquisition)
+{
+	int result = acquisition->result;
+	bool over =
+	    elect->once || (is_final(result) && !may_pass(elect, acquisition));
+
+	if (over || result != elect->trouble || elect->task.common->verbose)
+		report(ROWLOCK_LOG_ERROR, "elect: %s%s",
+		       acquisition->error.message,
+		       over ? "" : "; it stands again until it works");
+	elect->trouble = result;
+	return over;
 }
 
 /* A signal that has other uses, as HUP for a new configuration, counts if it
@@ -176,14 +218,14 @@ static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 	if (!guard_start(&guard))
 		return EXIT_FAILED;
 	signal = acquisition_run(&acquisition, signals);
+	elect->worked = elect->worked || acquisition.client;
 	if (acquisition.result < 0 && signal)
 		return EXIT_KILLED + signal;
 	if (acquisition.result < 0) {
-		report(ROWLOCK_LOG_ERROR, "elect: %s",
-		       acquisition.error.message);
-		*ret_over = elect->once || is_final(acquisition.result);
+		*ret_over = is_failed(elect, &acquisition);
 		return EXIT_FAILED;
 	}
+	elect->trouble = 0;
 	if (signal)
 		return task_release(task, &acquisition, EXIT_KILLED + signal);
 	code = task_run(task, &acquisition, signals, &guard);

@@ -87,34 +87,41 @@ static uint64_t look_ms(const struct request *request, uint64_t passed_ms)
 	return left < LOOK_MAX_MS ? left : LOOK_MAX_MS;
 }
 
-/* @ret_sight: the last one. */
+/* @ret_sight: the last one. A server that is away is reported once. */
 static int look_until_free(const struct request *request,
 			   struct rowlock_client *client,
 			   struct onlooker *onlooker, struct sight *ret_sight)
 {
-	uint64_t start = clock_ms(), pause = PAUSE_MIN_MS, passed;
+	uint64_t start = clock_ms(), pause = PAUSE_MIN_MS, passed = 0;
 	const struct sight_of of = { .names = &request->name,
 				     .count = 1,
 				     .strategy = ROWLOCK_LEASE };
 	struct rowlock_errinfo error;
+	bool away = false, over;
 
 	for (;;) {
-		passed = clock_ms() - start;
-		if (sight_look(client, &of, look_ms(request, passed), ret_sight,
-			       &error) < 0) {
-			report(ROWLOCK_LOG_ERROR, "wait: %s", error.message);
-			return EXIT_FAILED;
-		}
-		if (sight_is_free(ret_sight))
+		int r = sight_look(client, &of, look_ms(request, passed),
+				   ret_sight, &error);
+
+		if (r == 0 && sight_is_free(ret_sight))
 			return EXIT_DONE;
-		onlooker_saw(onlooker, ret_sight);
+		if (r == 0)
+			onlooker_saw(onlooker, ret_sight);
 		passed = clock_ms() - start;
-		if (passed >= request->wait_ms)
-			return (int) request->conflict_code;
+		over = passed >= request->wait_ms ||
+		       (r < 0 && !command_is_away(r));
+		if (r < 0 && (over || !away))
+			report(ROWLOCK_LOG_ERROR, "wait: %s%s", error.message,
+			       over ? "" : "; it looks again until it works");
+		away = r < 0;
+		if (over)
+			return away ? EXIT_FAILED
+				    : (int) request->conflict_code;
 		if (pause > request->wait_ms - passed)
 			pause = request->wait_ms - passed;
 		pause_ms(pause);
 		pause = 2 * pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : 2 * pause;
+		passed = clock_ms() - start;
 	}
 }
 

@@ -110,8 +110,9 @@ struct rowlock_client_options command_client_options(
 	struct rowlock_client_options options = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 
 	options.program = "rowlock";
-	if (common->verbose)
-		options.log = report_log;
+	options.log = report_log;
+	if (!common->verbose)
+		options.log_level = ROWLOCK_LOG_ERROR;
 	return options;
 }
 
@@ -129,6 +130,11 @@ int command_open(const struct common *common,
 		return EXIT_FAILED;
 	}
 	return 0;
+}
+
+bool command_is_away(int code)
+{
+	return code == ROWLOCK_ECONNECT || code == ROWLOCK_EREADONLY;
 }
 
 void command_flush(void)

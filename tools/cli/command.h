@@ -92,6 +92,13 @@ int command_open(const struct common *common,
 		 struct rowlock_client **ret_client);
 
 /**
+ * Is @code of a server that is out of reach, or takes no writes for now? The
+ * same request may succeed when it is back: the library's table is
+ * src/db/away.c.
+ */
+bool command_is_away(int code);
+
+/**
  * Flush stdout. Does not return on failure: a closed pipe ends us in silence,
  * as SIGPIPE does, even if our caller ignores that; anything else is reported,
  * and ends with EXIT_FAILED. Not for a process that holds a lock.

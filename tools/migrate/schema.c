@@ -40,8 +40,10 @@ static void see_table(const struct rlk_value *columns, void *arg)
 static void look_at_tables(struct run *run)
 {
 	struct rowlock_errinfo error;
+	unsigned int number;
 	char sql[96];
 
+	memset(run->hidden, 0, sizeof(run->hidden));
 	memset(run->there, 0, sizeof(run->there));
 	query(run,
 	      "SELECT table_name FROM information_schema.tables WHERE "
@@ -50,8 +52,13 @@ static void look_at_tables(struct run *run)
 	for (size_t i = 0; i < TABLES; i++) {
 		snprintf(sql, sizeof(sql), "SELECT 1 FROM %s LIMIT 0",
 			 tables[i]);
-		run->hidden[i] =
-		    !run->there[i] && is_denied(ask(run, sql, &error));
+		if (run->there[i])
+			continue;
+		/* DDL hides a table from information_schema for a moment. The
+		 * statement waits for it. */
+		number = ask(run, sql, &error);
+		run->there[i] = number == 0;
+		run->hidden[i] = is_denied(number);
 	}
 }
 

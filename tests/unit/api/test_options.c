@@ -57,6 +57,9 @@ static void numbers_outside_their_range_are_refused(void **state)
 		{ "row_idle_ms",
 		  offsetof(struct rowlock_client_options, row_idle_ms), 2000,
 		  3600000 },
+		{ "refusal_timeout_ms",
+		  offsetof(struct rowlock_client_options, refusal_timeout_ms),
+		  1000, 86400000 },
 	};
 
 	for (size_t i = 0; i < TEST_SIZE(limits); i++) {

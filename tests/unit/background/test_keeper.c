@@ -180,6 +180,52 @@ static void hold_is_over_at_its_deadline_whatever_threads_do(void **state)
 	end(&one);
 }
 
+/* Each round tries both connections: the first is noted before the second. */
+static void refuse_two_rounds_of_beats(void)
+{
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_REFUSED,
+						     .code = ROWLOCK_EAUTH,
+						     .mysql = 1045 });
+	fake_advance(10000);
+	fake_await(FAKE_BEAT, 2);
+	fake_advance(1000);
+	fake_await(FAKE_BEAT, 4);
+}
+
+static void loss_has_the_error_of_the_last_beat(void **state)
+{
+	struct world_of_one one = begin();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	refuse_two_rounds_of_beats();
+	fake_creep(16000);
+	assert_int_equal(rowlock_held(one.lock), 0);
+	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "no heartbeat was answered within "
+					    "the TTL; the last: operation"));
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
+	end(&one);
+}
+
+static void answered_beat_forgets_the_error_of_the_one_before(void **state)
+{
+	struct world_of_one one = begin();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	refuse_two_rounds_of_beats();
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
+	fake_advance(1000);
+	await_valid_until(&one, 12000 + 27000);
+	fake_creep(27000);
+	assert_int_equal(rowlock_held(one.lock), 0);
+	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
+	assert_null(strstr(err.message, "the last"));
+	end(&one);
+}
+
 static void answer_that_comes_after_the_deadline_changes_nothing(void **state)
 {
 	struct world_of_one one = begin();
@@ -369,6 +415,10 @@ int main(void)
 		FAKE("a beat comes every third of the TTL",
 		     beat_comes_every_third_of_the_ttl),
 		FAKE("one beat serves all holds", one_beat_serves_all_holds),
+		FAKE("a loss has the error of the last beat",
+		     loss_has_the_error_of_the_last_beat),
+		FAKE("an answered beat forgets the error of the one before",
+		     answered_beat_forgets_the_error_of_the_one_before),
 		FAKE("a late answer moves the deadline from its own start",
 		     late_answer_moves_the_deadline_from_its_own_start),
 		FAKE("a late answer to the opening counts from its start",

@@ -33,7 +33,7 @@ struct known {
 			   sizeof(struct type),                                \
 		       "padding behind " #last)
 
-NO_PADDING(rowlock_client_options, batch_size);
+NO_PADDING(rowlock_client_options, refusal_timeout_ms);
 NO_PADDING(rowlock_options, info);
 NO_PADDING(rowlock_list_options, name);
 NO_PADDING(rowlock_reap_options, time_limit_ms);

@@ -203,7 +203,7 @@ static int acquire(struct acquisition *acquisition)
 		uint64_t tried = clock_ms(), now, ms;
 		int r = try_once(acquisition, &asked_at);
 
-		if (r != ROWLOCK_ECONNECT)
+		if (!command_is_away(r))
 			return r;
 		now = clock_ms();
 		if (now - tried > there_ms(acquisition))

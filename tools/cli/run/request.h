@@ -33,6 +33,10 @@ enum {
 	"      --retry-connect=TIME   try for so long to reach a server that " \
 	"is "                                                                  \
 	"away\n"                                                               \
+	"      --refusal-timeout=TIME wait for so long for a login or a "      \
+	"table that\n"                                                         \
+	"                             is refused, though it worked before "    \
+	"(5m)\n"                                                               \
 	"      --also=NAME            hold NAME as well, all of them or "      \
 	"none\n"                                                               \
 	"      --read, --write        hold NAME as a read/write lock: many "   \

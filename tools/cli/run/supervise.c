@@ -96,8 +96,8 @@ static void end_by_term(const struct run *run, uint64_t remaining)
 	child_signal(&run->child, SIGCONT);
 	report(ROWLOCK_LOG_ERROR,
 	       remaining > 0
-		   ? "%s: the lock '%s' on %s is about to be lost (no "
-		     "answer from the server): sending SIGTERM"
+		   ? "%s: the lock '%s' on %s is about to be lost (not "
+		     "renewed in time): sending SIGTERM"
 		   : "%s: the lock '%s' on %s was lost: sending SIGTERM",
 	       run->plan->title, run->plan->name, run->plan->server);
 	if (!sent)

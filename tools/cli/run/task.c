@@ -24,6 +24,8 @@
 #define LEASE_TTL_MS 30000
 #define ROW_IDLE_MS 10000
 #define LEASE_LEAST_MS 1000
+#define REFUSAL_LEAST_MS 1000
+#define REFUSAL_MOST_MS 86400000
 #define LEASE_MOST_MS 86400000
 #define ROW_LEAST_MS 2000
 #define ROW_MOST_MS 3600000
@@ -49,6 +51,15 @@ int task_option(struct task *task, int option)
 	case 'c':
 		task->shell_command = optarg;
 		return -1;
+	case TASK_OPTION_REFUSAL:
+		code = command_time(task->title, "--refusal-timeout", optarg,
+				    &task->refusal_ms);
+		return code >= 0 || (task->refusal_ms >= REFUSAL_LEAST_MS &&
+				     task->refusal_ms <= REFUSAL_MOST_MS)
+			   ? code
+			   : command_misused(
+				 task->title,
+				 "--refusal-timeout: it is 1s to 24h");
 	case TASK_OPTION_INFO:
 		task->lock.info = optarg;
 		return -1;
@@ -194,6 +205,7 @@ static struct rowlock_client_options client_options(const struct task *task,
 	/* Supervision goes by it. */
 	client.ttl_ms = LEASE_TTL_MS;
 	client.row_idle_ms = ROW_IDLE_MS;
+	client.refusal_timeout_ms = task->refusal_ms;
 	if (task->ttl_ms == 0)
 		return client;
 	if (task->lock.strategy == ROWLOCK_ROW)

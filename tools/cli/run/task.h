@@ -40,6 +40,7 @@ struct task {
 	uint64_t wait_ms;
 	uint64_t retry_ms;     /* how long to try to reach the server */
 	uint64_t ttl_ms;       /* 0: the default */
+	uint64_t refusal_ms;   /* how long a refusal may pass; 0: the default */
 	bool gives_way;        /* to a heavier candidate that has waited */
 	uint64_t gives_way_ms; /* for this time */
 	struct challenge_past gave_way;
@@ -54,11 +55,13 @@ struct task {
 int task_also(struct task *task, const char *name);
 
 /** Entries for getopt_long() and its letters; COMMON_OPTIONS follow. */
-enum { TASK_OPTION_INFO = 1, TASK_OPTION_MORE };
+enum { TASK_OPTION_INFO = 1, TASK_OPTION_REFUSAL, TASK_OPTION_MORE };
 #define TASK_OPTIONS                                                           \
 	{ "strategy", required_argument, NULL, 's' },                          \
 	    { "ttl", required_argument, NULL, 't' },                           \
 	    { "info", required_argument, NULL, TASK_OPTION_INFO },             \
+	    { "refusal-timeout", required_argument, NULL,                      \
+	      TASK_OPTION_REFUSAL },                                           \
 	{                                                                      \
 		"command", required_argument, NULL, 'c'                        \
 	}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether what a server refuses may pass; no server needed. */
+#include "db_test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "db/refusal.h"
+
+#define MOST_MS 300000
+
+/* Time stands still, but for what a test adds. */
+static int64_t stands_at_ms;
+
+static int64_t now_ms(const struct rlk_clock *clock)
+{
+	(void) clock;
+	return stands_at_ms;
+}
+
+static const struct rlk_clock_ops still = { now_ms, NULL, NULL };
+static const struct rlk_clock clock_of_test = { &still };
+
+static int logged;
+static char last_line[1024];
+
+static void on_log(enum rowlock_log_level level, const char *message, void *arg)
+{
+	(void) arg;
+	assert_int_equal(level, ROWLOCK_LOG_ERROR);
+	snprintf(last_line, sizeof(last_line), "%s", message);
+	logged++;
+}
+
+static int judge(struct rlk_refusal *of, const char *label, int code,
+		 unsigned int number)
+{
+	const struct rlk_log log = { on_log, NULL, ROWLOCK_LOG_ERROR };
+	struct rowlock_errinfo error = { .code = code,
+					 .mysql = number,
+					 .message = "no, on db1" };
+
+	rlk_refusal_judge(of, label, &error);
+	if (of)
+		rlk_refusal_report(of, &log);
+	assert_int_equal(error.mysql, number);
+	return error.code;
+}
+
+static struct rlk_refusal refusal;
+
+static int setup(void **state)
+{
+	(void) state;
+	stands_at_ms = 7;
+	logged = 0;
+	rlk_refusal_init(&refusal, &clock_of_test, MOST_MS);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void) state;
+	rlk_refusal_fini(&refusal);
+	return 0;
+}
+
+static void refusal_of_what_never_worked_is_final(void **state)
+{
+	(void) state;
+	assert_int_equal(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
+			 ROWLOCK_EAUTH);
+	assert_int_equal(judge(&refusal, "schema", ROWLOCK_ESCHEMA, 1146),
+			 ROWLOCK_ESCHEMA);
+	assert_int_equal(judge(NULL, NULL, ROWLOCK_EAUTH, 1045), ROWLOCK_EAUTH);
+	assert_int_equal(logged, 0);
+}
+
+static void refusal_of_what_worked_is_out_of_reach_and_logged_once(void **state)
+{
+	(void) state;
+	rlk_refusal_begin(&refusal);
+	for (int i = 0; i < 10; i++) {
+		stands_at_ms += 1000;
+		assert_int_equal(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
+				 ROWLOCK_ECONNECT);
+		assert_int_equal(
+		    judge(&refusal, "acquire", ROWLOCK_ESCHEMA, 1146),
+		    ROWLOCK_ECONNECT);
+	}
+	assert_int_equal(logged, 1);
+	assert_says(last_line, "no, on db1; this worked before, so it is tried "
+			       "again for 300 s");
+	assert_int_equal(judge(&refusal, "acquire", ROWLOCK_EDB, 1062),
+			 ROWLOCK_EDB);
+}
+
+static void refusal_that_stays_is_what_it_says(void **state)
+{
+	int64_t end = stands_at_ms + MOST_MS;
+
+	(void) state;
+	rlk_refusal_begin(&refusal);
+	for (; stands_at_ms < end; stands_at_ms += 30000)
+		assert_int_equal(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
+				 ROWLOCK_ECONNECT);
+	assert_int_equal(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
+			 ROWLOCK_EAUTH);
+	assert_int_equal(logged, 1);
+}
+
+static void next_refusal_has_its_own_time(void **state)
+{
+	(void) state;
+	rlk_refusal_begin(&refusal);
+	judge(&refusal, NULL, ROWLOCK_EAUTH, 1045);
+	stands_at_ms += 2 * (int64_t) MOST_MS;
+	assert_int_equal(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
+			 ROWLOCK_ECONNECT);
+	assert_int_equal(logged, 2);
+}
+
+/* As the right to see who waits, which few accounts have. */
+static void right_that_a_statement_never_had_is_final(void **state)
+{
+	(void) state;
+	rlk_refusal_begin(&refusal);
+	rlk_refusal_worked(&refusal, "acquire");
+	assert_int_equal(judge(&refusal, "waiters", ROWLOCK_EAUTH, 1142),
+			 ROWLOCK_EAUTH);
+	assert_int_equal(judge(&refusal, "kill", ROWLOCK_EAUTH, 1227),
+			 ROWLOCK_EAUTH);
+	assert_int_equal(logged, 0);
+	assert_int_equal(judge(&refusal, "acquire", ROWLOCK_EAUTH, 1142),
+			 ROWLOCK_ECONNECT);
+	assert_int_equal(judge(&refusal, "waiters", ROWLOCK_EAUTH, 1820),
+			 ROWLOCK_ECONNECT);
+}
+
+#define CASE(sentence, function)                                               \
+	{                                                                      \
+		sentence, function, setup, teardown, NULL                      \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE("a refusal of what never worked is final",
+		     refusal_of_what_never_worked_is_final),
+		CASE("a refusal of what worked is out of reach, and logged "
+		     "once",
+		     refusal_of_what_worked_is_out_of_reach_and_logged_once),
+		CASE("a refusal that stays is what it says",
+		     refusal_that_stays_is_what_it_says),
+		CASE("the next refusal has its own time",
+		     next_refusal_has_its_own_time),
+		CASE("a right that a statement never had is final",
+		     right_that_a_statement_never_had_is_final),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
