@@ -105,7 +105,9 @@ struct rowlock_client_options {
 	 *  $MARIADB_GROUP_SUFFIX, else $MYSQL_GROUP_SUFFIX. */
 	const char *defaults_group_suffix;
 	/** Names of authentication plugins, with commas, that may send the
-	 *  password to a server that was not verified: rowlock(1).
+	 *  password to a server that was not verified: rowlock(1). If the
+	 *  server has let in by a hash that it may forget, this is logged as a
+	 *  warning: rowlock-connect(7), "MYSQL FORGETS PASSWORDS".
 	 *  Default: none. ROWLOCK_EAUTH if the server asks for another. */
 	const char *unverified_auth;
 

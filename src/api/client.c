@@ -121,6 +121,23 @@ static void ring_session(struct rlk_alarm *alarm)
 		rlk_deadline_set_locked(client, alarm, session->valid_until_ms);
 }
 
+/* At once: when it happens, the locks are lost. */
+static void warn_of_hash(struct rowlock_client *client,
+			 const struct rlk_conn *conn)
+{
+	if (rlk_conn_may_not_come_back(conn))
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"%s knows the password's hash for now "
+			"(caching_sha2_password); when it restarts or its "
+			"privileges are flushed it asks for the password, "
+			"which is not told to an unverified server, and this "
+			"program cannot reconnect: verify its certificate "
+			"(ssl-ca and ssl-verify-server-cert), name its public "
+			"key (server-public-key), or connect by its socket "
+			"file",
+			client->server);
+}
+
 /* Connect, and check the server and its tables. */
 static int look_at_server(struct rowlock_client *client,
 			  struct rowlock_errinfo *reterr)
@@ -146,6 +163,7 @@ static int look_at_server(struct rowlock_client *client,
 				"%s is read-only, so nothing can be locked "
 				"there; connect to the primary",
 				client->server);
+	warn_of_hash(client, conn);
 	return 0;
 }
 

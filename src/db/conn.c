@@ -21,6 +21,7 @@
 #include "base/pipe.h"
 #include "db/io.h"
 #include "db/packet.h"
+#include "db/peer_user.h"
 #include "db/stmt_private.h"
 
 /* No server's clock is so far from 1970; beyond, a difference to ours is no
@@ -95,6 +96,11 @@ bool rlk_conn_alive(const struct rlk_conn *conn)
 
 	/* A server has nothing to say unasked, but that it is leaving. */
 	return rlk_conn_usable(conn) && poll(&fd, 1, 0) == 0;
+}
+
+bool rlk_conn_may_not_come_back(const struct rlk_conn *conn)
+{
+	return conn->io.login.by_hash && !rlk_peer_user_is_servers(conn);
 }
 
 bool rlk_conn_retired(const struct rlk_conn *conn)

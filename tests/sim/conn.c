@@ -314,6 +314,12 @@ bool rlk_conn_alive(const struct rlk_conn *conn)
 	return rlk_conn_usable(conn) && !of(conn)->ended;
 }
 
+bool rlk_conn_may_not_come_back(const struct rlk_conn *conn)
+{
+	(void) conn;
+	return false;
+}
+
 bool rlk_conn_retired(const struct rlk_conn *conn)
 {
 	return conn->retired;

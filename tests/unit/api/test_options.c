@@ -205,6 +205,32 @@ static void server_that_cannot_serve_is_refused_at_once(void **state)
 	assert_null(client);
 }
 
+static unsigned int warnings;
+
+static void count_warnings(enum rowlock_log_level level, const char *message,
+			   void *arg)
+{
+	(void) arg;
+	if (level == ROWLOCK_LOG_WARNING &&
+	    strncmp(message, "fake:3306 knows the password's hash for now",
+		    strlen("fake:3306 knows the password's hash for now")) == 0)
+		warnings++;
+}
+
+static void login_that_may_not_come_back_is_reported_once(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+
+	(void) state;
+	options.log = count_warnings;
+	fake_client_end(fake_client_with(&options));
+	assert_int_equal(warnings, 0);
+	fake_by_hash = true;
+	fake_client_end(fake_client_with(&options));
+	fake_by_hash = false;
+	assert_int_equal(warnings, 1);
+}
+
 static void locks_options_have_limits(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -487,6 +513,8 @@ int main(void)
 		     strings_and_sizes_are_copied),
 		FAKE("a server that cannot serve is refused at once",
 		     server_that_cannot_serve_is_refused_at_once),
+		TEST("a login that may not come back is reported once",
+		     login_that_may_not_come_back_is_reported_once),
 		FAKE("a lock's options have limits", locks_options_have_limits),
 		FAKE("bad names are refused by name",
 		     bad_names_are_refused_by_name),

@@ -32,6 +32,7 @@ struct rlk_server fake_server;
 _Atomic int64_t fake_skew_us;
 _Atomic bool fake_all_interrupted;
 _Atomic bool fake_opens;
+_Atomic bool fake_by_hash;
 
 static struct rlk_pool pool;
 static uint64_t last_id;
@@ -42,6 +43,7 @@ void world_db_reset(void)
 	fake_skew_us = 0;
 	fake_all_interrupted = false;
 	fake_opens = false;
+	fake_by_hash = false;
 	fake_server = (struct rlk_server){
 		.flavour = RLK_MARIADB,
 		.version = 101119,
@@ -138,6 +140,12 @@ bool rlk_conn_alive(const struct rlk_conn *conn)
 	struct pollfd fd = { .fd = conn->fd, .events = POLLIN };
 
 	return rlk_conn_usable(conn) && poll(&fd, 1, 0) == 0;
+}
+
+bool rlk_conn_may_not_come_back(const struct rlk_conn *conn)
+{
+	(void) conn;
+	return fake_by_hash;
 }
 
 bool rlk_conn_retired(const struct rlk_conn *conn)
