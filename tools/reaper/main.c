@@ -213,7 +213,7 @@ int main(int argc, char **argv)
 	int code;
 
 	forbid_core();
-	report_init("rowlock-reaperd", report_daemon_style());
+	report_init("rowlock-reaperd", REPORT_DATED);
 	if (argc > 0)
 		argv[0] = (char *) "rowlock-reaperd";
 	code = parse(&config, &once, argc, argv);
