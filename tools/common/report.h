@@ -24,8 +24,8 @@ enum report_style {
  *  be on /dev/null. @program is kept, not copied. */
 void report_init(const char *program, enum report_style style);
 
-/** What a line of @level begins with: "<3>" for the journal, else "". Static.
- */
+/** The priority that begins a line of @level for the journal, "<3>"; else "".
+ *  Static. */
 const char *report_priority(enum rowlock_log_level level);
 
 /** One line, without its newline. Any thread. */
