@@ -18,6 +18,7 @@
 #include "core/call.h"
 #include "core/timer.h"
 #include "core/waker.h"
+#include "db/advice.h"
 #include "db/lend.h"
 #include "db/schema.h"
 #include "group/commit.h"
@@ -157,7 +158,7 @@ static int look_at_server(struct rowlock_client *client,
 	rlk_conn_set_until(conn, rlk_client_call_until(client));
 	code = rlk_schema_check(conn, &client->bell_key, reterr);
 	if (code)
-		return code;
+		return rlk_advise(conn, code, reterr);
 	if (server->read_only)
 		return rlk_fail(reterr, ROWLOCK_EREADONLY,
 				"%s is read-only, so nothing can be locked "

@@ -190,6 +190,9 @@ static const char *advice(int code, unsigned int number)
 		break;
 	case 1046:
 		return "; name the database in the dsn or the option file";
+	case 1820:
+	case 1862:
+		return "; give the account a new password (ALTER USER)";
 	default:
 		break;
 	}
@@ -199,8 +202,8 @@ static const char *advice(int code, unsigned int number)
 	case ROWLOCK_EREADONLY:
 		return "; connect to the primary";
 	case ROWLOCK_EAUTH:
-		return "; grant the account SELECT, INSERT, UPDATE and DELETE "
-		       "on rowlock's tables";
+		return "; grant that to the account, or name another account: "
+		       "grants.sql has what each of them needs";
 	default:
 		return "";
 	}

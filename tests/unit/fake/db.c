@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "db/advice.h"
 #include "db/conn_fence.h"
 #include "db/lend.h"
 #include "db/retire.h"
@@ -140,6 +141,13 @@ bool rlk_conn_alive(const struct rlk_conn *conn)
 	struct pollfd fd = { .fd = conn->fd, .events = POLLIN };
 
 	return rlk_conn_usable(conn) && poll(&fd, 1, 0) == 0;
+}
+
+int rlk_advise(struct rlk_conn *conn, int code, struct rowlock_errinfo *reterr)
+{
+	(void) conn;
+	(void) reterr;
+	return code;
 }
 
 bool rlk_conn_may_not_come_back(const struct rlk_conn *conn)
