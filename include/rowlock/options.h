@@ -94,8 +94,10 @@ struct rowlock_client_options {
 	/* ---- Option files */
 
 	/** An option file to read instead of the standard ones, by the rules of
-	 *  MariaDB's own programs. ROWLOCK_EINVAL if it cannot be read, if
-	 *  everybody can write it, or if it has none of the groups. */
+	 *  MariaDB's own programs. It is read before each connect, wherever
+	 *  the program's current directory is by then. ROWLOCK_EINVAL if it
+	 * cannot be read, if everybody can write it, or if it has none of the
+	 * groups. */
 	const char *defaults_file;
 	/** The group that is read besides [client]. Default "rowlock". An
 	 *  unknown key in it is ROWLOCK_EINVAL, and so is a group of nearly the
