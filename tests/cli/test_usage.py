@@ -90,6 +90,10 @@ class Usage(ToolTest):
         # It is somebody else's.
         self.assertTrue(self.run_tool("list")[2].startswith("rowlock: "))
 
+    def test_a_wait_that_is_no_number_is_named(self):
+        self.refused("--wait", "1m", tool=MIGRATE,
+                     says="--wait: '1m' is not a number of seconds up to 99999")
+
     def test_no_or_unknown_command_is_refused(self):
         for command in ("run", "list", "show", "wait", "break"):
             self.refused(says=f"\n  rowlock {command} ")

@@ -213,7 +213,10 @@ static void ask_password(struct line *line)
 static void take_wait(struct run *run, const char *argument)
 {
 	if (!text_number(argument, 0, 99999, &run->wait_s))
-		die(EXIT_USAGE, "--wait takes a number of seconds");
+		die(EXIT_USAGE,
+		    "--wait: '%s' is not a number of seconds up to 99999; see "
+		    "rowlock-migrate --help",
+		    argument);
 	run->ddl_wait_s = run->wait_s ? run->wait_s : 1;
 }
 
