@@ -95,9 +95,9 @@ struct rowlock_client_options {
 
 	/** An option file to read instead of the standard ones, by the rules of
 	 *  MariaDB's own programs. It is read before each connect, wherever
-	 *  the program's current directory is by then. ROWLOCK_EINVAL if it
-	 * cannot be read, if everybody can write it, or if it has none of the
-	 * groups. */
+	 *  the program's current directory is by then. ROWLOCK_EINVAL if
+	 *  it cannot be read, if everybody can write it, or if it has none of
+	 *  the groups. */
 	const char *defaults_file;
 	/** The group that is read besides [client]. Default "rowlock". An
 	 *  unknown key in it is ROWLOCK_EINVAL, and so is a group of nearly the
