@@ -95,8 +95,10 @@ struct rowlock_client_options {
 	/* ---- Option files */
 
 	/** An option file to read instead of the standard ones, by the rules of
-	 *  MariaDB's own programs. ROWLOCK_EINVAL if it cannot be read, if
-	 *  everybody can write it, or if it has none of the groups. */
+	 *  MariaDB's own programs. It is read before each connect, wherever
+	 *  the program's current directory is by then. ROWLOCK_EINVAL if
+	 *  it cannot be read, if everybody can write it, or if it has none of
+	 *  the groups. */
 	const char *defaults_file;
 	/** The group that is read besides [client]. Default "rowlock". An
 	 *  unknown key in it is ROWLOCK_EINVAL, and so is a group of nearly the
@@ -106,7 +108,9 @@ struct rowlock_client_options {
 	 *  $MARIADB_GROUP_SUFFIX, else $MYSQL_GROUP_SUFFIX. */
 	const char *defaults_group_suffix;
 	/** Names of authentication plugins, with commas, that may send the
-	 *  password to a server that was not verified: rowlock(1).
+	 *  password to a server that was not verified: rowlock(1). If the
+	 *  server has let in by a hash that it may forget, this is logged as a
+	 *  warning: rowlock-connect(7), "MYSQL FORGETS PASSWORDS".
 	 *  Default: none. ROWLOCK_EAUTH if the server asks for another. */
 	const char *unverified_auth;
 

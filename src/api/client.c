@@ -19,6 +19,7 @@
 #include "core/overrun.h"
 #include "core/timer.h"
 #include "core/waker.h"
+#include "db/advice.h"
 #include "db/lend.h"
 #include "db/schema.h"
 #include "group/commit.h"
@@ -119,6 +120,23 @@ static void ring_session(struct rlk_alarm *alarm)
 		rlk_deadline_set_locked(client, alarm, session->valid_until_ms);
 }
 
+/* At once: when it happens, the locks are lost. */
+static void warn_of_hash(struct rowlock_client *client,
+			 const struct rlk_conn *conn)
+{
+	if (rlk_conn_may_not_come_back(conn))
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"%s knows the password's hash for now "
+			"(caching_sha2_password); when it restarts or its "
+			"privileges are flushed it asks for the password, "
+			"which is not told to an unverified server, and this "
+			"program cannot reconnect: verify its certificate "
+			"(ssl-ca and ssl-verify-server-cert), name its public "
+			"key (server-public-key), or connect by its socket "
+			"file",
+			client->server);
+}
+
 /* Connect, and check the server and its tables. */
 static int look_at_server(struct rowlock_client *client,
 			  struct rowlock_errinfo *reterr)
@@ -138,12 +156,13 @@ static int look_at_server(struct rowlock_client *client,
 	rlk_conn_set_until(conn, rlk_client_call_until(client));
 	code = rlk_schema_check(conn, &client->bell_key, reterr);
 	if (code)
-		return code;
+		return rlk_advise(conn, code, reterr);
 	if (server->read_only)
 		return rlk_fail(reterr, ROWLOCK_EREADONLY,
 				"%s is read-only, so nothing can be locked "
 				"there; connect to the primary",
 				client->server);
+	warn_of_hash(client, conn);
 	return 0;
 }
 

@@ -5,8 +5,10 @@
  */
 #include "config/where.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/macro.h"
@@ -19,14 +21,36 @@ static bool copy(const char *from, const char **ret_to)
 	return !from || *ret_to;
 }
 
+static void freep(char **text)
+{
+	free(*text);
+}
+
+/* Files are read before each connect, and a program may have changed its
+ * directory by then, as daemon(3) does. */
+static bool copy_path(const char *from, const char **ret_to)
+{
+	_cleanup_(freep) char *directory = NULL;
+	char *path;
+
+	if (from && *from && *from != '/')
+		directory = getcwd(NULL, 0);
+	if (!directory)
+		return copy(from, ret_to);
+	if (asprintf(&path, "%s/%s", directory, from) < 0)
+		return false;
+	*ret_to = path;
+	return true;
+}
+
 bool rlk_sources_copy(const struct rlk_sources *sources,
 		      struct rlk_sources *ret_copy)
 {
 	*ret_copy = (struct rlk_sources){ .no_files = sources->no_files };
 	return copy(sources->arguments, &ret_copy->arguments) &&
 	       copy(sources->dsn, &ret_copy->dsn) &&
-	       copy(sources->file, &ret_copy->file) &&
-	       copy(sources->extra_file, &ret_copy->extra_file) &&
+	       copy_path(sources->file, &ret_copy->file) &&
+	       copy_path(sources->extra_file, &ret_copy->extra_file) &&
 	       copy(sources->group, &ret_copy->group) &&
 	       copy(sources->suffix, &ret_copy->suffix);
 }

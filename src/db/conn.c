@@ -21,6 +21,7 @@
 #include "base/pipe.h"
 #include "db/io.h"
 #include "db/packet.h"
+#include "db/peer_user.h"
 #include "db/stmt_private.h"
 
 /* No server's clock is so far from 1970; beyond, a difference to ours is no
@@ -95,6 +96,11 @@ bool rlk_conn_alive(const struct rlk_conn *conn)
 
 	/* A server has nothing to say unasked, but that it is leaving. */
 	return rlk_conn_usable(conn) && poll(&fd, 1, 0) == 0;
+}
+
+bool rlk_conn_may_not_come_back(const struct rlk_conn *conn)
+{
+	return conn->io.login.by_hash && !rlk_peer_user_is_servers(conn);
 }
 
 bool rlk_conn_retired(const struct rlk_conn *conn)
@@ -184,6 +190,9 @@ static const char *advice(int code, unsigned int number)
 		break;
 	case 1046:
 		return "; name the database in the dsn or the option file";
+	case 1820:
+	case 1862:
+		return "; give the account a new password (ALTER USER)";
 	default:
 		break;
 	}
@@ -193,8 +202,8 @@ static const char *advice(int code, unsigned int number)
 	case ROWLOCK_EREADONLY:
 		return "; connect to the primary";
 	case ROWLOCK_EAUTH:
-		return "; grant the account SELECT, INSERT, UPDATE and DELETE "
-		       "on rowlock's tables";
+		return "; grant that to the account, or name another account: "
+		       "grants.sql has what each of them needs";
 	default:
 		return "";
 	}

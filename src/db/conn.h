@@ -113,6 +113,10 @@ int rlk_conn_fd(const struct rlk_conn *conn);
  */
 uint64_t *rlk_conn_note(struct rlk_conn *conn);
 
+/** Did the hash of the password let @conn in, which the server forgets when it
+ *  restarts, and would it not be told the password then? Reads /proc. */
+bool rlk_conn_may_not_come_back(const struct rlk_conn *conn);
+
 /** The database that statements are about. */
 const char *rlk_conn_schema(const struct rlk_conn *conn);
 

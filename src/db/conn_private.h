@@ -43,6 +43,7 @@ struct rlk_login {
 	bool greeted;
 	bool over;     /* what comes now are answers */
 	bool answered; /* the plugin's first question, or hash */
+	bool by_hash;  /* the plugin's hash was enough, this time */
 	bool reveals;  /* it was refused, since it asks for the password */
 	char plugin[64];
 };

@@ -25,6 +25,7 @@
 
 #include "base/error.h"
 #include "config/where.h"
+#include "db/advice.h"
 #include "db/conn_setup.h"
 #include "db/intake.h"
 #include "db/io.h"
@@ -39,6 +40,9 @@
  * it from its heap: a mapping of its own may come to lie beside a thread's
  * stack, where valgrind takes one for the other. */
 #define STACK_SIZE ((size_t) 120 * 1024)
+
+/* ER_DBACCESS_DENIED_ERROR */
+#define NO_RIGHT_ON_DATABASE 1044
 
 static void library_init(void)
 {
@@ -178,6 +182,12 @@ static const char *advice(MYSQL *mysql, unsigned int number)
 	case 1698:
 		return "; check user, password and the host that the account "
 		       "is for";
+	case 1820:
+	case 1862:
+		return "; give the account a new password (ALTER USER)";
+	case 3118:
+	case 4151:
+		return "; unlock it (ALTER USER ... ACCOUNT UNLOCK)";
 	case 1040:
 	case 1203:
 	case 1226:
@@ -422,6 +432,27 @@ static int explain(const struct rlk_conn_target *target,
 			file ? file : "~/.my.cnf");
 }
 
+/* A server that lets nobody into this database may let the account in without
+ * one, and then tells why. */
+static void ask_without_database(const struct rlk_conn *refused,
+				 struct rlk_where *where,
+				 struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_conn_closep) struct rlk_conn *conn = NULL;
+	char *database = where->values[RLK_SETTING_DATABASE];
+	struct rowlock_errinfo ignored;
+
+	if (conn_new(refused->target, &refused->profile, &conn, &ignored))
+		return;
+	conn->until_ms = refused->until_ms;
+	where->values[RLK_SETTING_DATABASE] = NULL;
+	if (connect_now(conn, where, &ignored) == 0) {
+		conn->dead = false;
+		rlk_advise(conn, ROWLOCK_EAUTH, reterr);
+	}
+	where->values[RLK_SETTING_DATABASE] = database;
+}
+
 static int open_now(const struct rlk_conn_target *target,
 		    const struct rlk_conn_profile *profile, int64_t until_ms,
 		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
@@ -445,6 +476,8 @@ static int open_now(const struct rlk_conn_target *target,
 	conn->until_ms = until_ms;
 	conn->port_named = rlk_where_says(&where, RLK_SETTING_PORT_NUMBER);
 	error = connect_now(conn, &where, reterr);
+	if (error && reterr && reterr->mysql == NO_RIGHT_ON_DATABASE)
+		ask_without_database(conn, &where, reterr);
 	if (error)
 		return explain(target, &where, error, reterr);
 	conn->dead = false;

@@ -9,7 +9,8 @@
  * a server that is down, or one in between, is not that server. So a peer that
  * was not verified may ask only for a hash or a signature of what it has sent,
  * which tell it nothing. A peer is verified by its certificate, by that one's
- * fingerprint, or by a socket file.
+ * fingerprint, by a socket file, or, on this host, by the user that it runs as
+ * (peer_user.c), which is looked up when it asks for the password.
  *
  * Each packet of the login is checked here before Connector/C sees it
  * (intake.c): the greeting (MySQL Internals, "Protocol::HandshakeV10"), a
@@ -27,6 +28,7 @@
 #include "base/macro.h"
 #include "db/answer.h"
 #include "db/peer.h"
+#include "db/peer_user.h"
 
 #define ITS_ADDRESS "; is that its address?"
 #define NO_GREETING                                                            \
@@ -118,8 +120,13 @@ static bool is_trusted(const struct rlk_conn *conn)
 	       is_listed(conn->target->unverified_auth, conn->io.login.plugin);
 }
 
+/* Unless its user proves who it is. */
 static const char *refuse_plugin(struct rlk_conn *conn)
 {
+	if (rlk_peer_user_is_servers(conn)) {
+		conn->peer.verified = true;
+		return NULL;
+	}
 	conn->io.login.reveals = true;
 	return NO_LOGIN;
 }
@@ -275,8 +282,10 @@ static const char *judge_hash(struct rlk_conn *conn,
 	}
 	if (login->answered)
 		return word == SAYS_OK && size ? NULL : refuse_plugin(conn);
-	login->answered = size == 1 && (word == HASH_IS_ENOUGH ||
-					(word == HASH_IS_UNKNOWN && has_key));
+	login->by_hash = size == 1 && word == HASH_IS_ENOUGH && !has_key;
+	login->answered = login->by_hash ||
+			  (size == 1 && has_key &&
+			   (word == HASH_IS_ENOUGH || word == HASH_IS_UNKNOWN));
 	return login->answered ? NULL : refuse_plugin(conn);
 }
 

@@ -28,8 +28,9 @@ struct rlk_peer {
 	bool tls;       /* the connection has it */
 	bool local;     /* a socket file, or a local address that was named */
 	bool needs_tls; /* the options ask for it, and it is no socket file */
-	bool verified;  /* a socket file, or a peer that has to prove under TLS
-			   who it is before anything is sent */
+	bool verified;  /* a socket file, a peer that has to prove under TLS
+			   who it is before anything is sent, or one whose
+			   user was looked up */
 	bool blinded;   /* but the environment says that it has not to */
 	struct rlk_certificate certificate;
 };

@@ -10,7 +10,7 @@
  *
  * Failure modes: a missing or foreign table is a sentence that names it. All
  * facts come from information_schema, which shows an account the tables on
- * which it has any right: "is not there" may also mean "no right to see it".
+ * which it has any right: one that it does not show is asked for itself.
  * While a table is rebuilt or swapped (OPTIMIZE, RENAME) information_schema
  * leaves it out, or calls it a view without an engine, for a moment. So tables
  * are not as they must be only if each look in LOOK_MS says so. A check that is
@@ -306,18 +306,31 @@ static int get_key(struct rlk_conn *conn, struct rlk_key *ret_key,
 	return 0;
 }
 
+/* The server refuses an account without a right by other words than a missing
+ * table. */
+static int fail_unseen(struct rlk_conn *conn, const char *table,
+		       struct rowlock_errinfo *reterr)
+{
+	MYSQL_RES *result = NULL;
+	char text[100];
+	enum rlk_fault fault;
+
+	snprintf(text, sizeof(text), "SELECT 1 FROM %s LIMIT 0", table);
+	fault = rlk_stmt_query(conn, text, "schema", &result, reterr);
+	mysql_free_result(result);
+	if (fault && rlk_stmt_give_up(conn, fault, reterr) &&
+	    reterr->code != ROWLOCK_ESCHEMA)
+		return reterr->code;
+	snprintf(text, sizeof(text), "table %s is not there", table);
+	return refuse(conn, text, RUN, reterr);
+}
+
 static int check_found(struct rlk_conn *conn, struct found *found,
 		       struct rowlock_errinfo *reterr)
 {
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		if (found->tables[i])
-			continue;
-		snprintf(found->problem, sizeof(found->problem),
-			 "table %s is not there, or this account has no right "
-			 "on it",
-			 tables[i]);
-		return refuse(conn, found->problem, RUN, reterr);
-	}
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		if (!found->tables[i])
+			return fail_unseen(conn, tables[i], reterr);
 	for (size_t i = 0; i < WANTED && !found->problem[0]; i++) {
 		if (!found->columns[i])
 			snprintf(found->problem, sizeof(found->problem),

@@ -154,7 +154,11 @@ static int check_options(const struct rowlock_client *client,
 					 buffer, sizeof(buffer))
 		      : NULL;
 	if (problem)
-		return rlk_fail(reterr, ROWLOCK_EINVAL, "the info %s", problem);
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"the info %s; give at most %d characters of "
+				"UTF-8 without control characters and without "
+				"a blank at the end",
+				problem, ROWLOCK_INFO_MAX);
 	if (options->strategy == ROWLOCK_ROW && client->many_writers &&
 	    !(client->flags & ROWLOCK_SINGLE_WRITER))
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,

@@ -31,6 +31,11 @@ class Once(ToolTest):
             self.assertEqual(code, 1)
             self.assertIn("no way", err)
 
+    def test_a_pass_that_fails_until_somebody_acts_is_78(self):
+        for call in ("client_new", "reap"):
+            self.fake.answers = {call: [f"reply {EAUTH} no way"]}
+            self.assertEqual(self.run_tool("--once", tool=REAPERD)[0], 78)
+
 
 class Daemon(ToolTest):
     def daemon(self, *argv, **more):
@@ -105,7 +110,7 @@ class Daemon(ToolTest):
         for reply in (EAUTH, ESCHEMA):
             self.fake.answers["client_new"] = [f"reply {reply} mend me"]
             process = self.daemon()
-            self.assertEqual(process.wait(patience()), 1)
+            self.assertEqual(process.wait(patience()), 78)
             self.assertIn("mend me", process.stderr.read())
 
     def test_the_same_later_is_waited_for(self):
@@ -202,6 +207,14 @@ class Systemd(ToolTest):
         self.start("-i", "24h", tool=REAPERD)
         self.expect("READY=1")
         self.assertIn("no db1", self.expect("STATUS=Waiting"))
+
+    def test_it_is_not_ready_before_its_first_pass(self):
+        for call in ("client_new", "reap"):
+            self.fake.answers = {call: [f"reply {EAUTH} mend me"]}
+            process = self.start("-i", "24h", tool=REAPERD)
+            self.expect("STOPPING=1")
+            self.assertEqual(process.wait(patience()), 78)
+            self.assertNotIn("READY=1", self.passed_over)
 
     def test_the_watchdog_is_fed_in_pauses(self):
         self.environment["WATCHDOG_USEC"] = "400000"

@@ -9,7 +9,7 @@ import termios
 import unittest
 
 import harness
-from harness import (CLI, EBUSY, ETIMEDOUT, ECONNECT, EINVAL, MIGRATE,
+from harness import (CLI, EBUSY, ENOTHELD, ETIMEDOUT, ECONNECT, EINVAL, MIGRATE,
                      NO_REAPER, REAPERD, ToolTest, entry, waiting)
 
 TOOLS = os.path.join(harness.HERE, "..", "..", "tools")
@@ -70,6 +70,29 @@ class Usage(ToolTest):
                              says=f"see 'rowlock {command} --help'")
         self.refused("--frobnicate", tool=REAPERD,
                      says="see 'rowlock-reaperd --help'")
+
+    def test_each_line_has_a_priority_for_the_journal(self):
+        path = os.path.join(self.directory, "journal")
+        for argv, tool, begins in (
+                (["break", "j", "-v"], CLI, "<6>rowlock: nobody holds 'j'"),
+                (["list"], CLI, "<3>rowlock: no way"),
+                (["run", "j", "no-such-command"], CLI,
+                 "<3>rowlock: cannot execute 'no-such-command'"),
+                (["--no-such-file", "--bogus"], MIGRATE, "<3>rowlock-migrate: ")):
+            with self.subTest(argv=argv), open(path, "w+", encoding="utf-8") as file:
+                stat = os.fstat(file.fileno())
+                self.environment["JOURNAL_STREAM"] = f"{stat.st_dev}:{stat.st_ino}"
+                self.fake.answers = {"break": [f"reply {ENOTHELD}"],
+                                     "list": [f"reply {ECONNECT} no way"]}
+                self.run_tool(*argv, tool=tool, stderr=file)
+                file.seek(0)
+                self.assertIn("\n" + begins, "\n" + file.read())
+        # It is somebody else's.
+        self.assertTrue(self.run_tool("list")[2].startswith("rowlock: "))
+
+    def test_a_wait_that_is_no_number_is_named(self):
+        self.refused("--wait", "1m", tool=MIGRATE,
+                     says="--wait: '1m' is not a number of seconds up to 99999")
 
     def test_no_or_unknown_command_is_refused(self):
         for command in ("run", "list", "show", "wait", "break"):

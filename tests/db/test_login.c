@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -21,6 +22,9 @@
 #include "db_test.h"
 
 #define PASSWORD "s3cret-of-mine"
+
+/* The user that a peer's socket belongs to, if the tests run as root. */
+#define STRANGER 65534
 
 /* What is said, one after the other; each after the one before was answered. */
 struct line {
@@ -37,6 +41,7 @@ struct script {
 	struct line lines[LINES];
 	bool slow;         /* one byte at a time */
 	struct line flood; /* behind the last one, without an end */
+	bool servers;      /* it runs as the tests do, and not as a stranger */
 };
 
 struct peer {
@@ -155,8 +160,11 @@ static void talk(struct peer *peer, int fd)
 static void serve(void *arg)
 {
 	struct peer *peer = arg;
-	int fd = accept4(peer->listener, NULL, NULL, SOCK_CLOEXEC);
+	int fd;
 
+	if (!peer->script.servers)
+		setfsuid(STRANGER);
+	fd = accept4(peer->listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
 		return;
 	talk(peer, fd);
@@ -410,6 +418,45 @@ static void socket_file_is_trusted(void **state)
 	assert_int_equal(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT);
 	stop(&peer);
 	assert_true(heard(&peer, PASSWORD));
+}
+
+static bool is_root(void)
+{
+	return getuid() == 0;
+}
+
+static struct db_need need_root = { is_root, "root" };
+
+static void log_in_to_root(const char *host, bool trusted)
+{
+	struct peer peer = { .script = { { SAYS(CLEAR), SAYS(OK) },
+					 .servers = true } };
+	struct rowlock_errinfo error;
+
+	log_in_at(&peer, host, "", NULL,
+		  trusted ? ROWLOCK_ECONNECT : ROWLOCK_EAUTH, &error);
+	assert_int_equal(heard(&peer, PASSWORD), trusted);
+}
+
+static void process_of_root_is_trusted(void **state)
+{
+	(void) state;
+	log_in_to_root("127.0.0.1", true);
+	log_in_to_root("::ffff:127.0.0.1", true);
+}
+
+static void root_that_asks_more_than_the_hash_is_trusted(void **state)
+{
+	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
+					   SAYS(OK) },
+					 .servers = true } };
+	struct rowlock_errinfo error;
+
+	(void) state;
+	/* The third packet is a request of the peer's public key. */
+	log_in_at(&peer, "127.0.0.1", "", NULL, ROWLOCK_ECONNECT, &error);
+	assert_int_equal(peer.packets, 2);
+	assert_int_equal(peer.heard[peer.length - 1], 2);
 }
 
 static void hash_that_is_enough_lets_in(void **state)
@@ -684,6 +731,11 @@ int main(void)
 		TEST("a plugin is allowed by its whole name",
 		     plugin_is_allowed_by_its_whole_name),
 		TEST("a socket file is trusted", socket_file_is_trusted),
+		TEST_NEEDS(need_root, "a process of root is trusted",
+			   process_of_root_is_trusted),
+		TEST_NEEDS(need_root,
+			   "root that asks more than the hash is trusted",
+			   root_that_asks_more_than_the_hash_is_trusted),
 		TEST("a hash that is enough lets in",
 		     hash_that_is_enough_lets_in),
 		TEST("a key that is known hides it",

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "db/advice.h"
 #include "db/connect.h"
 #include "db/io.h"
 #include "db/packet.h"
@@ -312,6 +313,19 @@ bool rlk_conn_usable(const struct rlk_conn *conn)
 bool rlk_conn_alive(const struct rlk_conn *conn)
 {
 	return rlk_conn_usable(conn) && !of(conn)->ended;
+}
+
+int rlk_advise(struct rlk_conn *conn, int code, struct rowlock_errinfo *reterr)
+{
+	(void) conn;
+	(void) reterr;
+	return code;
+}
+
+bool rlk_conn_may_not_come_back(const struct rlk_conn *conn)
+{
+	(void) conn;
+	return false;
 }
 
 bool rlk_conn_retired(const struct rlk_conn *conn)

@@ -29,6 +29,7 @@
 
 static const char *report_program = "rowlock";
 static enum report_style report_how = REPORT_PLAIN;
+static bool is_for_journal;
 
 /* A program that was started with stdin, stdout or stderr closed would get its
  * next pipe or socket as one of them, and messages would go there. */
@@ -43,43 +44,44 @@ static void fill_standard_descriptors(void)
 	}
 }
 
-void report_init(const char *program, enum report_style style)
-{
-	fill_standard_descriptors();
-	report_program = program;
-	report_how = style;
-	outbox_init();
-	atexit(report_flush);
-}
-
-enum report_style report_daemon_style(void)
+/* Is stderr the stream that systemd made for us (systemd.exec(5))? */
+static bool is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
 	unsigned long long device, inode;
 	struct stat st;
 
-	if (!stream || sscanf(stream, "%llu:%llu", &device, &inode) != 2)
-		return REPORT_DATED;
-	if (fstat(STDERR_FILENO, &st) < 0 || st.st_dev != device ||
-	    st.st_ino != inode)
-		return REPORT_DATED;
-	return REPORT_JOURNAL;
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device &&
+	       st.st_ino == inode;
 }
 
-/* The priorities of sd-daemon(3): err, warning, info, debug. */
-static int journal_priority(enum rowlock_log_level level)
+void report_init(const char *program, enum report_style style)
 {
+	fill_standard_descriptors();
+	report_program = program;
+	report_how = style;
+	is_for_journal = is_journal();
+	outbox_init();
+	atexit(report_flush);
+}
+
+/* Those of sd-daemon(3): err, warning, info, debug. */
+const char *report_priority(enum rowlock_log_level level)
+{
+	if (!is_for_journal)
+		return "";
 	switch (level) {
 	case ROWLOCK_LOG_ERROR:
-		return 3;
+		return "<3>";
 	case ROWLOCK_LOG_WARNING:
-		return 4;
+		return "<4>";
 	case ROWLOCK_LOG_DEBUG:
-		return 7;
+		return "<7>";
 	case ROWLOCK_LOG_INFO:
 		break;
 	}
-	return 6;
+	return "<6>";
 }
 
 static void put_head(FILE *out, enum rowlock_log_level level)
@@ -88,11 +90,11 @@ static void put_head(FILE *out, enum rowlock_log_level level)
 	time_t now;
 	struct tm tm;
 
+	fputs(report_priority(level), out);
 	switch (report_how) {
-	case REPORT_JOURNAL:
-		fprintf(out, "<%d>", journal_priority(level));
-		return;
 	case REPORT_DATED:
+		if (is_for_journal)
+			return;
 		now = time(NULL);
 		gmtime_r(&now, &tm);
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);

@@ -13,20 +13,20 @@
 
 #include "base/macro.h"
 
-/** How a line begins. */
+/** How a line begins. If stderr goes to systemd's journal, a priority comes
+ *  first, and the journal dates it: "<3>rowlock: message", "<3>message". */
 enum report_style {
-	REPORT_PLAIN,   /* "rowlock: message" */
-	REPORT_DATED,   /* "2026-11-20T12:00:00Z rowlock-reaperd[7]: message" */
-	REPORT_JOURNAL, /* "<3>message": stderr goes to systemd's journal */
+	REPORT_PLAIN, /* "rowlock: message" */
+	REPORT_DATED, /* "2026-11-20T12:00:00Z rowlock-reaperd[7]: message" */
 };
 
 /** Call this first: also makes sure that descriptors 0 to 2 are open, if need
  *  be on /dev/null. @program is kept, not copied. */
 void report_init(const char *program, enum report_style style);
 
-/** REPORT_JOURNAL if stderr is the stream that systemd made for us, else
- *  REPORT_DATED. */
-enum report_style report_daemon_style(void);
+/** The priority that begins a line of @level for the journal, "<3>"; else "".
+ *  Static. */
+const char *report_priority(enum rowlock_log_level level);
 
 /** One line, without its newline. Any thread. Does not wait for whoever reads
  *  stderr: a line that finds no room is written before the next one, or at the

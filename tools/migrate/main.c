@@ -24,6 +24,7 @@
 #include "common/suggest.h"
 #include "common/text.h"
 #include "config/where.h"
+#include "db/advice.h"
 #include "db/connect.h"
 
 #define CONNECT_MS 60000
@@ -212,7 +213,10 @@ static void ask_password(struct line *line)
 static void take_wait(struct run *run, const char *argument)
 {
 	if (!text_number(argument, 0, 99999, &run->wait_s))
-		die(EXIT_USAGE, "--wait takes a number of seconds");
+		die(EXIT_USAGE,
+		    "--wait: '%s' is not a number of seconds up to 99999; see "
+		    "rowlock-migrate --help",
+		    argument);
 	run->ddl_wait_s = run->wait_s ? run->wait_s : 1;
 }
 
@@ -394,6 +398,11 @@ static void connect_to_server(struct line *line)
 	/* Copied, as Connector/C replaces its own when the server sends it. */
 	run->database = strdup(rlk_conn_schema(run->conn));
 	run->where = rlk_conn_server(run->conn)->name;
+	if (rlk_is_servers_database(run->database))
+		die(EXIT_USAGE,
+		    "database '%s' on %s is the server's own; name one for "
+		    "rowlock (database=...)",
+		    run->database, run->where);
 	run->cluster = rlk_server_many_writers(rlk_conn_server(run->conn));
 }
 

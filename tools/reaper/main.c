@@ -7,7 +7,8 @@
  * silent server is left behind, which is safe, as each removal is one
  * statement. Any number of daemons may run.
  *
- * Exit codes: 0 stopped, or --once done; 1 failed; 125 wrong use.
+ * Exit codes: 0 stopped, or --once done; 1 failed; 78 somebody has to act
+ * first, so that systemd does not start it again; 125 wrong use.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -19,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "common/report.h"
@@ -185,7 +187,6 @@ static int run(const struct worker_config *config)
 		       "cannot start: %s; nothing was removed", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	notify_ready();
 	listen_to_signals(&worker, signals);
 	notify_stopping();
 	worker_ask_stop(&worker);
@@ -201,7 +202,7 @@ static int run(const struct worker_config *config)
 	worker_join(&worker);
 	close(signals);
 	if (worker.unusable)
-		return EXIT_FAILURE;
+		return EX_CONFIG;
 	report(ROWLOCK_LOG_INFO, "stopped");
 	return EXIT_SUCCESS;
 }
@@ -213,7 +214,7 @@ int main(int argc, char **argv)
 	int code;
 
 	forbid_core();
-	report_init("rowlock-reaperd", report_daemon_style());
+	report_init("rowlock-reaperd", REPORT_DATED);
 	if (argc > 0)
 		argv[0] = (char *) "rowlock-reaperd";
 	code = parse(&config, &once, argc, argv);
@@ -224,7 +225,15 @@ int main(int argc, char **argv)
 	}
 	if (code >= 0)
 		return code;
-	if (once)
-		return worker_once(&config) ? EXIT_SUCCESS : EXIT_FAILURE;
-	return run(&config);
+	if (!once)
+		return run(&config);
+	switch (worker_once(&config)) {
+	case WORKER_DONE:
+		return EXIT_SUCCESS;
+	case WORKER_FAILED:
+		return EXIT_FAILURE;
+	case WORKER_UNUSABLE:
+		break;
+	}
+	return EX_CONFIG;
 }

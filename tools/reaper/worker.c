@@ -7,8 +7,10 @@
  * then tries with growing pauses, then one line when it is back. A reload
  * opens a new client first and drops the old one only when that worked.
  *
- * The watchdog is fed after each pass, by each line of the log, and in pauses;
- * never while a statement hangs.
+ * The daemon is ready after its first pass, or when the server was found to be
+ * away: whoever starts it learns of a wrong account. The watchdog is fed after
+ * each pass, by each line of the log, and in pauses; never while a statement
+ * hangs.
  *
  * Failure modes: at the start, before any pass was made, a wrong option, a
  * wrong account and a wrong schema end the daemon, as an operator has to act;
@@ -42,6 +44,7 @@ struct state {
 	uint64_t retry_ms;
 	uint64_t removed; /* by all passes */
 	bool began;       /* one pass went well */
+	bool ready;       /* systemd was told so */
 };
 
 static uint64_t now_ms(void)
@@ -102,28 +105,6 @@ static int pass(struct rowlock_client *client, unsigned int batch,
 	return r;
 }
 
-bool worker_once(const struct worker_config *config)
-{
-	struct rowlock_client *client;
-	struct rowlock_errinfo error;
-	uint64_t removed = 0;
-	int r;
-
-	r = open_client(config, &client, &error);
-	if (r < 0) {
-		report(ROWLOCK_LOG_ERROR, "%s", error.message);
-		return false;
-	}
-	r = pass(client, config->batch, &removed, &error);
-	if (r < 0)
-		report(ROWLOCK_LOG_ERROR, "%s", error.message);
-	else if (removed == 0)
-		report(ROWLOCK_LOG_INFO, "nothing to remove on %s",
-		       rowlock_client_server(client));
-	rowlock_client_free(client);
-	return r == 0;
-}
-
 /* Remember the server, for messages without a client. */
 static void know_server(struct worker *worker, struct rowlock_client *client)
 {
@@ -145,6 +126,27 @@ static bool is_passing(int code)
 	default:
 		return true;
 	}
+}
+
+enum worker_end worker_once(const struct worker_config *config)
+{
+	struct rowlock_client *client = NULL;
+	struct rowlock_errinfo error;
+	uint64_t removed = 0;
+	int r;
+
+	r = open_client(config, &client, &error);
+	if (r == 0)
+		r = pass(client, config->batch, &removed, &error);
+	if (r < 0)
+		report(ROWLOCK_LOG_ERROR, "%s", error.message);
+	else if (removed == 0)
+		report(ROWLOCK_LOG_INFO, "nothing to remove on %s",
+		       rowlock_client_server(client));
+	rowlock_client_free(client);
+	if (r == 0)
+		return WORKER_DONE;
+	return is_passing(r) ? WORKER_FAILED : WORKER_UNUSABLE;
 }
 
 /* One line when trouble comes, changes or goes; none while it stays. */
@@ -186,6 +188,9 @@ static void work(struct state *state)
 		return;
 	}
 	note_result(state, r, &error);
+	if (!state->ready)
+		notify_ready();
+	state->ready = true;
 	notify_alive();
 }
 

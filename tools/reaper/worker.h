@@ -51,7 +51,13 @@ void worker_server(struct worker *worker, char *ret_text);
 /** Await the thread's end and free what it used. */
 void worker_join(struct worker *worker);
 
-/** One pass on the calling thread, with a report. Returns false on failure. */
-bool worker_once(const struct worker_config *config);
+enum worker_end {
+	WORKER_DONE,
+	WORKER_FAILED,
+	WORKER_UNUSABLE, /* it fails until somebody acts */
+};
+
+/** One pass on the calling thread, with a report. */
+enum worker_end worker_once(const struct worker_config *config);
 
 #endif

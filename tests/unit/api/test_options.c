@@ -208,6 +208,57 @@ static void server_that_cannot_serve_is_refused_at_once(void **state)
 	assert_null(client);
 }
 
+static void option_file_is_found_from_another_directory(void **state)
+{
+	char directory[] = "/tmp/rowlock-options-XXXXXX";
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	FILE *file;
+
+	(void) state;
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(chdir(directory), 0);
+	file = fopen("my.cnf", "w");
+	assert_non_null(file);
+	assert_true(fputs("[rowlock]\n", file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	options.flags &= ~(unsigned int) ROWLOCK_NO_DEFAULTS;
+	options.defaults_file = "my.cnf";
+	client = fake_client_with(&options);
+	assert_memory_equal(client->target.sources.file, directory,
+			    strlen(directory));
+	fake_client_end(client);
+	assert_int_equal(unlink("my.cnf"), 0);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(directory), 0);
+}
+
+static unsigned int warnings;
+
+static void count_warnings(enum rowlock_log_level level, const char *message,
+			   void *arg)
+{
+	(void) arg;
+	if (level == ROWLOCK_LOG_WARNING &&
+	    strncmp(message, "fake:3306 knows the password's hash for now",
+		    strlen("fake:3306 knows the password's hash for now")) == 0)
+		warnings++;
+}
+
+static void login_that_may_not_come_back_is_reported_once(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+
+	(void) state;
+	options.log = count_warnings;
+	fake_client_end(fake_client_with(&options));
+	assert_int_equal(warnings, 0);
+	fake_by_hash = true;
+	fake_client_end(fake_client_with(&options));
+	fake_by_hash = false;
+	assert_int_equal(warnings, 1);
+}
+
 static void locks_options_have_limits(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -258,7 +309,7 @@ static void locks_options_have_limits(void **state)
 	info[255] = '\0';
 	allow_lock();
 	options.info = "two\nlines";
-	refuse_lock("the info");
+	refuse_lock("; give at most 255 characters of UTF-8");
 	options.info = "";
 	allow_lock();
 	fake_client_end(client);
@@ -490,6 +541,10 @@ int main(void)
 		     strings_and_sizes_are_copied),
 		FAKE("a server that cannot serve is refused at once",
 		     server_that_cannot_serve_is_refused_at_once),
+		TEST("an option file is found from another directory",
+		     option_file_is_found_from_another_directory),
+		TEST("a login that may not come back is reported once",
+		     login_that_may_not_come_back_is_reported_once),
 		FAKE("a lock's options have limits", locks_options_have_limits),
 		FAKE("bad names are refused by name",
 		     bad_names_are_refused_by_name),

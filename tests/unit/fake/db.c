@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "db/advice.h"
 #include "db/conn_fence.h"
 #include "db/lend.h"
 #include "db/retire.h"
@@ -32,6 +33,7 @@ struct rlk_server fake_server;
 _Atomic int64_t fake_skew_us;
 _Atomic bool fake_all_interrupted;
 _Atomic bool fake_opens;
+_Atomic bool fake_by_hash;
 
 static struct rlk_pool pool;
 static uint64_t last_id;
@@ -42,6 +44,7 @@ void world_db_reset(void)
 	fake_skew_us = 0;
 	fake_all_interrupted = false;
 	fake_opens = false;
+	fake_by_hash = false;
 	fake_server = (struct rlk_server){
 		.flavour = RLK_MARIADB,
 		.version = 101119,
@@ -138,6 +141,19 @@ bool rlk_conn_alive(const struct rlk_conn *conn)
 	struct pollfd fd = { .fd = conn->fd, .events = POLLIN };
 
 	return rlk_conn_usable(conn) && poll(&fd, 1, 0) == 0;
+}
+
+int rlk_advise(struct rlk_conn *conn, int code, struct rowlock_errinfo *reterr)
+{
+	(void) conn;
+	(void) reterr;
+	return code;
+}
+
+bool rlk_conn_may_not_come_back(const struct rlk_conn *conn)
+{
+	(void) conn;
+	return fake_by_hash;
 }
 
 bool rlk_conn_retired(const struct rlk_conn *conn)

@@ -250,6 +250,8 @@ void fake_await_bell_line(const char *name, unsigned int count);
 unsigned int fake_lent(int bay);
 /** A connection is being opened, for as long as a test says so. */
 extern _Atomic bool fake_opens;
+/** The server knows the password's hash for now, and is not verified. */
+extern _Atomic bool fake_by_hash;
 /** The pool was told to interrupt all. */
 extern _Atomic bool fake_all_interrupted;
 /** Wait until somebody waits for a connection of @bay. */

@@ -41,6 +41,7 @@ static void fail_exec(const char *name, int error)
 {
 	const char *reason = describe(error);
 
+	say(report_priority(ROWLOCK_LOG_ERROR));
 	say("rowlock: cannot execute '");
 	say(name);
 	say("': ");
