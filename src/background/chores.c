@@ -9,6 +9,8 @@
  *   - checks after each beat that the rows of our holds are there (present.c),
  *     and finds out which lease was broken if a beat or that check says so
  *     (breaks.c)
+ *   - asks the server for an answer on another connection than a silent one
+ *     (heard.c)
  *   - keeps idle connections of the pool alive and without transactions
  *
  * Each chore is tried again until it is done; every try has a deadline, so one
@@ -18,6 +20,7 @@
 
 #include "background/abandoned.h"
 #include "background/breaks.h"
+#include "background/heard.h"
 #include "background/present.h"
 #include "background/receipts.h"
 #include "core/call.h"
@@ -142,6 +145,7 @@ void rlk_chores_run(void *arg)
 
 		if (rlk_client_stopping(client))
 			return;
+		rlk_heard_ask(client);
 		looked = rlk_present_look(client);
 		if (!rlk_breaks_look(client) || !looked)
 			next = rlk_after(rlk_now(client->clock), RETRY_MS);

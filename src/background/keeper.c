@@ -19,6 +19,7 @@
  */
 #include "background/keeper.h"
 
+#include "background/heard.h"
 #include "base/error.h"
 #include "core/call.h"
 #include "db/lend.h"
@@ -151,6 +152,7 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 		return;
 	}
 	rlk_session_answered_locked(client, t0);
+	rlk_heard_note_locked(client, t0);
 	session->next_beat_ms = rlk_after(t0, beat_ms(client));
 	session->beats++;
 	move_locked(client, server);

@@ -2,8 +2,8 @@
 /*
  * The pinger thread: keeps row holds good. The server ends a session that is
  * idle for the idle timeout, and a hold's deadline is the last answer's t0 plus
- * the timeout less the margin; so each hold's connection is pinged every third
- * of the timeout. It is a thread of its own, so that no other statement delays
+ * the timeout less the margin; so each hold's connection is pinged many times
+ * in the timeout. It is a thread of its own, so that no other statement delays
  * it.
  *
  * All pings that are due are under way at once; an epoll tells which answers
@@ -15,11 +15,13 @@
  * for any other user of it (rlk_hold_take_conn_locked()).
  *
  * A ping that is not answered in a third of the timeout (or in a call's time)
- * ends its hold: the connection cannot be used for anything else, and other
- * holds have two more pings before their deadlines.
+ * ends its hold, if the server answers on another connection meanwhile: this
+ * one is dead, and cannot be used for anything else. A server that answers
+ * nobody may come back: the ping stays under way up to the hold's deadline.
  */
 #include "background/pinger.h"
 
+#include "background/heard.h"
 #include "core/call.h"
 #include "db/lend.h"
 #include "db/stmt.h"
@@ -35,10 +37,13 @@
 
 static uint64_t patience_ms(const struct rlk_hold *hold)
 {
-	uint64_t ping = rlk_ping_ms(hold);
-	uint64_t call = hold->name->client->call_timeout_ms;
+	const struct rowlock_client *client = hold->name->client;
+	uint64_t third = hold->name->strategy->pins_connection
+			     ? client->row_idle_ms / 3
+			     : rlk_ping_ms(hold);
 
-	return ping < call ? ping : call;
+	return third < client->call_timeout_ms ? third
+					       : client->call_timeout_ms;
 }
 
 /* ------------------------------------------------------ one ping's life */
@@ -46,10 +51,13 @@ static uint64_t patience_ms(const struct rlk_hold *hold)
 /* A row hold's ping ends: with its answer, or without. */
 static void row_ponged_locked(struct rlk_hold *hold, bool answered)
 {
-	if (answered)
+	if (answered) {
+		rlk_heard_note_locked(hold->name->client,
+				      hold->upkeep->pinged_ms);
 		rlk_hold_answered_locked(hold, hold->upkeep->pinged_ms);
-	else
+	} else {
 		rlk_hold_lose_locked(hold, "its connection does not answer");
+	}
 }
 
 /* A ping of a lease's bell ends; the hold can do without the bell. Returns the
@@ -155,6 +163,18 @@ static void look(struct rlk_hold *hold, bool last)
 
 /* -------------------------------------------------------- all of them */
 
+static void set_alarm_locked(struct rlk_hold *hold, int64_t at_ms)
+{
+	rlk_alarms_set(&hold->name->client->pings, &hold->upkeep->ping, at_ms);
+}
+
+static uint64_t first_look_ms(const struct rlk_hold *hold)
+{
+	uint64_t patience = patience_ms(hold);
+
+	return hold->name->strategy->pins_connection ? patience / 2 : patience;
+}
+
 /* Take its connection for a ping, until our patience ends. Returns false if it
  * needs none, or if another thread uses it, whose answer serves as well. */
 static bool begin_locked(struct rlk_hold *hold, int64_t now)
@@ -167,8 +187,31 @@ static bool begin_locked(struct rlk_hold *hold, int64_t now)
 	rlk_hold_get_locked(hold);
 	upkeep->pinging = true;
 	upkeep->pinged_ms = now;
-	rlk_alarms_set(&hold->name->client->pings, &upkeep->ping,
-		       rlk_after(now, patience_ms(hold)));
+	set_alarm_locked(hold, rlk_after(now, first_look_ms(hold)));
+	return true;
+}
+
+/* Does a ping that is not answered in our patience wait on? Another connection
+ * is asked when half of it is over, so that by its end an answer is there. One
+ * that has just come may be the first after a standstill, and ours the next. */
+static bool waits_on_locked(struct rlk_hold *hold, int64_t now)
+{
+	struct rowlock_client *client = hold->name->client;
+	const struct rlk_upkeep *upkeep = hold->upkeep;
+	uint64_t patience = patience_ms(hold);
+	int64_t half = rlk_after(upkeep->pinged_ms, patience / 2);
+	int64_t end = rlk_after(upkeep->pinged_ms, patience);
+	int64_t next = now < end ? end : rlk_after(now, patience / 4);
+
+	if (!hold->name->strategy->pins_connection ||
+	    hold->state != RLK_HOLD_HELD || now >= upkeep->idle_until_ms)
+		return false;
+	if (now >= end &&
+	    rlk_heard_since_locked(client, half, (int64_t) patience / 4))
+		return false;
+	rlk_heard_want_locked(client);
+	set_alarm_locked(
+	    hold, next < upkeep->idle_until_ms ? next : upkeep->idle_until_ms);
 	return true;
 }
 
@@ -185,7 +228,8 @@ static struct rlk_hold *due_locked(struct rowlock_client *client,
 		    container_of(alarm, struct rlk_upkeep, ping)->hold;
 
 		*ret_send = !hold->upkeep->pinging;
-		if (!*ret_send || begin_locked(hold, now))
+		if (*ret_send ? begin_locked(hold, now)
+			      : !waits_on_locked(hold, now))
 			return hold;
 	}
 	*ret_next_ms = rlk_alarms_next(&client->pings);

@@ -70,6 +70,13 @@ struct rlk_commit {
 				     locked; the leader's */
 };
 
+/** The last answer of the server on any connection (background/heard.h). */
+struct rlk_heard {
+	int64_t sent_ms; /* when that statement was sent, */
+	int64_t at_ms;   /* and answered */
+	bool wanted;     /* the chores are to ask for one */
+};
+
 /** The bells of the commit connection; see group/commit_bell.h. Only a thread
  *  that has the connection changes them. */
 struct rlk_commit_bells {
@@ -248,6 +255,7 @@ struct rowlock_client {
 	struct rlk_thread keeper;
 	struct rlk_sleeper pinger_sleeper;
 	int64_t pinger_armed_ms;
+	struct rlk_heard heard;
 	struct rlk_alarms pings; /* the pinger's; upkeep->ping */
 	int pongs;               /* an epoll of sockets that owe an answer */
 	struct rlk_thread pinger;
