@@ -36,15 +36,12 @@
 /* Clocks are slewed by at most a tenth (chrony's maxslewrate is 8.3 %). */
 #define SLEW 10
 
-/* A failed beat is an error, not a warning, when this part of the TTL is left:
- * before `rowlock run` ends its command, at a fifth. */
-#define PRESSING 3
-
 /* The keeper's state between its rounds. */
 struct keeper {
 	struct rowlock_client *client;
 	bool failing;         /* the last beat was not answered, */
-	bool pressing;        /* and few more can be */
+	bool pressing;        /* and two fifths of the TTL are left: soon
+				 `rowlock run` ends its command */
 	int64_t next_time_ms; /* when to tend the spare connection */
 	bool has_offset;
 	int64_t offset_us; /* server's clock minus ours */
@@ -227,37 +224,55 @@ static void swap(struct rowlock_client *client)
 	client->keeper_conns[1] = first;
 }
 
-static void beat_failed(struct keeper *keeper, uint64_t id,
-			const struct rowlock_errinfo *error)
+/* For how long the session is good yet. */
+static int64_t left_ms(struct rowlock_client *client, uint64_t id)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	const struct rlk_session *session = &client->session;
+
+	return session->state == RLK_SESSION_ALIVE && session->id == id
+		   ? session->valid_until_ms - rlk_now(client->clock)
+		   : 0;
+}
+
+static void tell(struct keeper *keeper, uint64_t id,
+		 const struct rowlock_errinfo *error)
 {
 	struct rowlock_client *client = keeper->client;
-	int64_t left = 0;
-	bool pressing;
+	int64_t left = left_ms(client, id);
+	bool pressing = left < (int64_t) (client->ttl_ms * 2 / 5);
 
-	rlk_mutex_lock(&client->mutex);
-	if (client->session.state == RLK_SESSION_ALIVE &&
-	    client->session.id == id) {
-		int64_t now = rlk_now(client->clock);
-
-		client->session.next_beat_ms =
-		    rlk_after(now, client->ttl_ms / 30);
-		left = client->session.valid_until_ms - now;
-		rlk_late_note_locked(client, error);
-	}
-	rlk_mutex_unlock(&client->mutex);
-	pressing = left < (int64_t) client->ttl_ms / PRESSING;
-	if (pressing && left <= 0 && !keeper->pressing)
-		rlk_log(&client->log, ROWLOCK_LOG_ERROR,
-			"heartbeat failed, leases are lost: %s",
-			error->message);
-	else if (!keeper->failing || pressing > keeper->pressing)
+	if (keeper->failing && pressing <= keeper->pressing)
+		return;
+	keeper->failing = true;
+	keeper->pressing = pressing;
+	if (left > 0)
 		rlk_log(&client->log,
 			pressing ? ROWLOCK_LOG_ERROR : ROWLOCK_LOG_WARNING,
 			"heartbeat failed, leases are lost in %" PRId64
 			" ms unless one succeeds: %s",
 			left, error->message);
-	keeper->failing = true;
-	keeper->pressing = pressing;
+	else
+		rlk_log(&client->log, ROWLOCK_LOG_ERROR,
+			"heartbeat failed, leases are lost: %s",
+			error->message);
+}
+
+static void beat_failed(struct keeper *keeper, uint64_t id,
+			const struct rowlock_errinfo *error)
+{
+	struct rowlock_client *client = keeper->client;
+
+	rlk_mutex_lock(&client->mutex);
+	if (client->session.state == RLK_SESSION_ALIVE &&
+	    client->session.id == id) {
+		client->session.next_beat_ms =
+		    rlk_after(rlk_now(client->clock), client->ttl_ms / 30);
+		rlk_late_note_locked(client, error);
+	}
+	rlk_mutex_unlock(&client->mutex);
+	tell(keeper, id, error);
 }
 
 static void beat(struct keeper *keeper, uint64_t id)
@@ -266,6 +281,9 @@ static void beat(struct keeper *keeper, uint64_t id)
 	struct rowlock_errinfo error = { 0 };
 
 	if (!beat_on(keeper, 0, id, &error)) {
+		/* The other may take too long to tell it then. */
+		if (keeper->failing)
+			tell(keeper, id, &error);
 		swap(client);
 		if (rlk_client_stopping(client) ||
 		    !beat_on(keeper, 0, id, &error)) {

@@ -93,29 +93,50 @@ static void replace(struct rowlock_errinfo *reterr, const char *format, ...)
 	va_end(args);
 }
 
-int rlk_advise(struct rlk_conn *conn, int code, struct rowlock_errinfo *reterr)
+static bool is_no_table(unsigned int number)
 {
-	struct answer answer;
+	return number == 1044 || /* no right on the database */
+	       number == 1109 || /* unknown in information_schema */
+	       number == 1142 || /* no right on it, or it is not there */
+	       number == 1146;
+}
 
-	if (!reterr || (code != ROWLOCK_EAUTH && code != ROWLOCK_ESCHEMA &&
-			code != ROWLOCK_EDB))
-		return code;
-	if (ask(conn, idle_role, &answer))
+static void advise_database(struct rlk_conn *conn, int code,
+			    struct rowlock_errinfo *reterr)
+{
+	struct answer other, this;
+	bool servers = ask(conn, this_database, &this) &&
+		       rlk_is_servers_database(this.text);
+
+	if (ask(conn, other_database, &other))
 		replace(reterr,
-			"the account has the role '%s', which is not active: "
-			"make it its default (SET DEFAULT ROLE)",
-			answer.text);
-	/* Without a number the tables are there, and not as they must be. */
-	else if (reterr->mysql && ask(conn, other_database, &answer))
-		replace(reterr,
-			"the tables are in the database '%s' of this server: "
-			"name that in the dsn or the option file",
-			answer.text);
-	else if (reterr->mysql && ask(conn, this_database, &answer) &&
-		 rlk_is_servers_database(answer.text))
+			"name the database '%s' of this server, which has the "
+			"tables, in the dsn or the option file%s",
+			other.text,
+			code == ROWLOCK_ESCHEMA && !servers
+			    ? ", or run 'rowlock-migrate' for this one"
+			    : "");
+	else if (servers)
 		replace(reterr,
 			"'%s' is the server's own: name another database in "
 			"the dsn or the option file",
-			answer.text);
+			this.text);
+}
+
+int rlk_advise(struct rlk_conn *conn, int code, struct rowlock_errinfo *reterr)
+{
+	struct answer role;
+
+	if (!reterr || (code != ROWLOCK_EAUTH && code != ROWLOCK_ESCHEMA &&
+			!is_no_table(reterr->mysql)))
+		return code;
+	if (ask(conn, idle_role, &role))
+		replace(reterr,
+			"the account has the role '%s', which is not active: "
+			"make it its default (SET DEFAULT ROLE)",
+			role.text);
+	/* Else the tables are there, and not as they must be. */
+	else if (is_no_table(reterr->mysql))
+		advise_database(conn, code, reterr);
 	return code;
 }

@@ -69,8 +69,9 @@ class Advice(ServerTest):
 
     def test_the_database_that_has_the_tables_is_named(self):
         self.account("SELECT ON mysql.*", f"SELECT ON `{self.database}`.*")
-        self.refused("the tables are in the database '", "' of this server: "
-                     "name that (database=...) in ROWLOCK_DSN",
+        self.refused("; name the database '", "' of this server, which has the "
+                     "tables, (database=...) in ROWLOCK_DSN, --dsn or the "
+                     "option file\n",
                      argv=("list", "--dsn=database=mysql"))
 
     def test_a_database_of_the_server_itself_is_not_migrated(self):

@@ -30,12 +30,12 @@ class Misspelt(ToolTest):
         self.listener.setblocking(False)
         self.done = os.path.join(self.directory, "done")
 
-    def refused(self, says, *options):
+    def refused(self, says, *options, daemon=78):
         """Both programs, without the command, and nobody came."""
         for tool, code, argv in (
                 (CLI, 125, ["run", *options, "job", "touch", self.done]),
                 (CLI, 125, ["list", *options]),
-                (REAPERD, 1, ["--once", *options])):
+                (REAPERD, daemon, ["--once", *options])):
             got, out, err = self.run_tool(*argv, tool=tool)
             self.assertEqual((got, out), (code, ""), err)
             self.assertIn(says, err)
@@ -97,9 +97,9 @@ class Misspelt(ToolTest):
         path = self.option_file("b.cnf", "[client]\nsocket=/nonexistent\n")
         self.refused("no server is named, neither by --dsn nor by ROWLOCK_DSN "
                      "nor in an option file: write [rowlock]",
-                     f"--defaults-file={path}")
+                     f"--defaults-file={path}", daemon=1)
         # What was told is not hidden.
-        self.refused("/nonexistent", "--dsn=socket=/nonexistent")
+        self.refused("/nonexistent", "--dsn=socket=/nonexistent", daemon=1)
 
     def test_what_is_well_spelt_is_connected(self):
         self.environment["ROWLOCK_DSN"] = f"socket={self.path};user=app"

@@ -20,10 +20,10 @@ class Beyond(ToolTest):
         """How to run the tool as a user that may not signal root's."""
         if not is_root():
             return [CLI]
-        for path in (self.directory, self.fake.path):
-            os.chmod(path, 0o777)
+        # The directory and the fake are root's, and those above them, too.
         return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
-                "--clear-groups", CLI]
+                "--clear-groups", "--inh-caps=+dac_override",
+                "--ambient-caps=+dac_override", CLI]
 
     def program(self, mode, text=None):
         """A program of root's, with these bits."""

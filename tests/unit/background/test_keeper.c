@@ -415,10 +415,6 @@ int main(void)
 		FAKE("a beat comes every third of the TTL",
 		     beat_comes_every_third_of_the_ttl),
 		FAKE("one beat serves all holds", one_beat_serves_all_holds),
-		FAKE("a loss has the error of the last beat",
-		     loss_has_the_error_of_the_last_beat),
-		FAKE("an answered beat forgets the error of the one before",
-		     answered_beat_forgets_the_error_of_the_one_before),
 		FAKE("a late answer moves the deadline from its own start",
 		     late_answer_moves_the_deadline_from_its_own_start),
 		FAKE("a late answer to the opening counts from its start",
@@ -445,6 +441,10 @@ int main(void)
 		     end_of_a_client_gives_its_keeper_no_time),
 		FAKE("the deadline thread loses a hold without any call",
 		     deadline_thread_loses_the_hold_without_any_call),
+		FAKE("a loss has the error of the last beat",
+		     loss_has_the_error_of_the_last_beat),
+		FAKE("an answered beat forgets the error of the one before",
+		     answered_beat_forgets_the_error_of_the_one_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

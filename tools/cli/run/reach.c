@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static bool changes_user(const char *path, const struct stat *st)
 static bool is_program(const char *path, struct stat *ret_st)
 {
 	return stat(path, ret_st) == 0 && S_ISREG(ret_st->st_mode) &&
-	       access(path, X_OK) == 0;
+	       faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0;
 }
 
 bool reach_is_beyond(const char *program)
