@@ -18,10 +18,8 @@
 
 void rlk_heard_note_locked(struct rowlock_client *client, int64_t sent_ms)
 {
-	if (sent_ms < client->heard.sent_ms)
-		return;
-	client->heard.sent_ms = sent_ms;
-	client->heard.at_ms = rlk_now(client->clock);
+	if (sent_ms > client->heard.sent_ms)
+		client->heard.sent_ms = sent_ms;
 }
 
 void rlk_heard_want_locked(struct rowlock_client *client)
@@ -31,10 +29,9 @@ void rlk_heard_want_locked(struct rowlock_client *client)
 }
 
 bool rlk_heard_since_locked(const struct rowlock_client *client,
-			    int64_t since_ms, int64_t for_ms)
+			    int64_t since_ms)
 {
-	return client->heard.sent_ms >= since_ms &&
-	       rlk_now(client->clock) - client->heard.at_ms >= for_ms;
+	return client->heard.sent_ms >= since_ms;
 }
 
 void rlk_heard_ask(struct rowlock_client *client)

@@ -176,40 +176,44 @@ static uint64_t first_look_ms(const struct rlk_hold *hold)
 }
 
 /* Take its connection for a ping, until our patience ends. Returns false if it
- * needs none, or if another thread uses it, whose answer serves as well. */
+ * needs none, or if another thread uses it, or is about to: its answer serves
+ * as well. */
 static bool begin_locked(struct rlk_hold *hold, int64_t now)
 {
 	struct rlk_upkeep *upkeep = hold->upkeep;
 
-	if (hold->state != RLK_HOLD_HELD || hold->conn_busy)
+	if (hold->state != RLK_HOLD_HELD || hold->conn_busy ||
+	    !rlk_list_empty(&upkeep->waits))
 		return false;
 	hold->conn_busy = true;
 	rlk_hold_get_locked(hold);
 	upkeep->pinging = true;
 	upkeep->pinged_ms = now;
+	upkeep->passed_over = false;
 	set_alarm_locked(hold, rlk_after(now, first_look_ms(hold)));
 	return true;
 }
 
-/* Does a ping that is not answered in our patience wait on? Another connection
- * is asked when half of it is over, so that by its end an answer is there. One
- * that has just come may be the first after a standstill, and ours the next. */
+/* Does a ping that is not answered wait on? When half of our patience is over
+ * another connection is asked. The hold is lost if that was answered, and ours
+ * not a quarter later: after a standstill each has its answer by then. */
 static bool waits_on_locked(struct rlk_hold *hold, int64_t now)
 {
 	struct rowlock_client *client = hold->name->client;
-	const struct rlk_upkeep *upkeep = hold->upkeep;
+	struct rlk_upkeep *upkeep = hold->upkeep;
 	uint64_t patience = patience_ms(hold);
 	int64_t half = rlk_after(upkeep->pinged_ms, patience / 2);
-	int64_t end = rlk_after(upkeep->pinged_ms, patience);
-	int64_t next = now < end ? end : rlk_after(now, patience / 4);
+	int64_t next = rlk_after(now, patience / 4);
 
-	if (!hold->name->strategy->pins_connection ||
-	    hold->state != RLK_HOLD_HELD || now >= upkeep->idle_until_ms)
+	bool wanted = hold->state == RLK_HOLD_HELD ||
+		      hold->state == RLK_HOLD_RELEASING;
+
+	if (!hold->name->strategy->pins_connection || !wanted ||
+	    upkeep->passed_over || now >= upkeep->idle_until_ms)
 		return false;
-	if (now >= end &&
-	    rlk_heard_since_locked(client, half, (int64_t) patience / 4))
-		return false;
-	rlk_heard_want_locked(client);
+	upkeep->passed_over = rlk_heard_since_locked(client, half);
+	if (!upkeep->passed_over)
+		rlk_heard_want_locked(client);
 	set_alarm_locked(
 	    hold, next < upkeep->idle_until_ms ? next : upkeep->idle_until_ms);
 	return true;

@@ -72,8 +72,7 @@ struct rlk_commit {
 
 /** The last answer of the server on any connection (background/heard.h). */
 struct rlk_heard {
-	int64_t sent_ms; /* when that statement was sent, */
-	int64_t at_ms;   /* and answered */
+	int64_t sent_ms; /* when that statement was sent */
 	bool wanted;     /* the chores are to ask for one */
 };
 

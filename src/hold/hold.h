@@ -53,6 +53,8 @@ struct rlk_upkeep {
 				   pinged, or a ping is to be given up */
 	int64_t pinged_ms;      /* when the ping under way was sent */
 	bool pinging;           /* one is under way; conn_busy is set */
+	bool passed_over;       /* a later statement on another connection was
+				   answered before it */
 	struct rlk_list waits;  /* threads that want hold->conn */
 	struct rlk_mark mark;   /* ABANDONED: a session to end; id 0: none */
 	int64_t marked_ms;      /* no statement since then on that */

@@ -2,7 +2,7 @@
 /*
  * Pings of row holds beside each other: all that are due are under way at the
  * same time, and none of them is another's. The idle bound is 9 s (margin 0.9
- * s, a ping every 3 s).
+ * s, a ping every 375 ms).
  */
 #include "fake/fake.h"
 
@@ -10,6 +10,8 @@
 
 #include "hold/handle.h"
 #include "test.h"
+
+#define PING_MS 375
 
 /* As many as the model has rows for. */
 #define MOST 16
@@ -84,7 +86,7 @@ static void holds_due_at_once_are_pinged_at_once(void **state)
 
 	(void) state;
 	fake_always(FAKE_CONFIRM, let);
-	fake_advance(3000);
+	fake_advance(PING_MS);
 	/* Each is sent before any is answered, and in no time. */
 	fake_await(FAKE_CONFIRM, MOST);
 	for (unsigned int i = 0; i < MOST; i++)
@@ -103,7 +105,7 @@ static void swallowed_pings_cost_no_other_hold(void **state)
 
 	(void) state;
 	fake_always(FAKE_CONFIRM, let);
-	fake_advance(3000);
+	fake_advance(PING_MS);
 	fake_await(FAKE_CONFIRM, 4);
 	/* Two are answered. */
 	fake_let(FAKE_CONFIRM);
@@ -113,11 +115,12 @@ static void swallowed_pings_cost_no_other_hold(void **state)
 	fake_until(so_many_remain, &group);
 	assert_int_equal(held(&group), 4);
 	fake_always(FAKE_CONFIRM, normal);
-	for (int i = 0; i < 5; i++) {
-		fake_advance(3000);
+	/* Up to the end of our patience with the others, and their end. */
+	for (int i = 0; i < 10; i++) {
+		fake_advance(PING_MS);
 		fake_until(so_many_remain, &group);
-		fake_until(so_many_are_held, &group);
 	}
+	fake_until(so_many_are_held, &group);
 	end(&group);
 }
 
@@ -132,7 +135,7 @@ static void next_holds_of_connections_are_pinged_too(void **state)
 	fake_always(FAKE_CONFIRM, let);
 	group.wanted = 2;
 	group.remaining_ms = 8100;
-	fake_advance(3000);
+	fake_advance(PING_MS);
 	fake_await(FAKE_CONFIRM, 2);
 	fake_let(FAKE_CONFIRM);
 	fake_let(FAKE_CONFIRM);
@@ -144,10 +147,10 @@ static void next_holds_of_connections_are_pinged_too(void **state)
 	assert_int_equal(rowlock_acquire(group.locks[0], 0, NULL), 0);
 	assert_true(fake_row("job-1") == conn);
 	/* Nothing is asked about one of them when the other is answered. */
-	fake_advance(1500);
+	fake_advance(PING_MS / 2);
 	fake_next(FAKE_CONFIRM, normal);
 	assert_int_equal(rowlock_verify(group.locks[1], NULL), 0);
-	fake_advance(1500);
+	fake_advance(PING_MS - PING_MS / 2);
 	fake_await(FAKE_CONFIRM, 4);
 	fake_let(FAKE_CONFIRM);
 	group.wanted = 1;
@@ -178,7 +181,7 @@ static struct bob pinged_bob(void)
 	bob.lock = fake_lock(bob.client, ROWLOCK_ROW, 0, "job");
 	assert_int_equal(fake_ask(bob.person, FAKE_DO_ACQUIRE, bob.lock, 0), 0);
 	fake_next(FAKE_CONFIRM, let);
-	fake_advance(3000);
+	fake_advance(PING_MS);
 	fake_await(FAKE_CONFIRM, 1);
 	return bob;
 }
@@ -263,7 +266,7 @@ static void pong_that_is_there_counts_however_late_we_look(void **state)
 
 	(void) state;
 	/* Nobody else sleeps for so long. */
-	fake_await_sleep(PATIENCE_MS);
+	fake_await_sleep(PATIENCE_MS / 2);
 	fake_creep(3500);
 	fake_let(FAKE_CONFIRM);
 	fake_until(goes_on_or_is_lost, &bob);

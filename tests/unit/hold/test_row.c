@@ -11,6 +11,10 @@
 #include "hold/handle.h"
 #include "test.h"
 
+/* A 24th of the idle bound; a third of it. */
+#define PING_MS 375
+#define PATIENCE_MS 3000
+
 static const struct fake_answer no_answer = { .given = true,
 					      .skip = true,
 					      .result = RLK_UNKNOWN };
@@ -183,7 +187,7 @@ static void pings_keep_a_hold(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
 	for (unsigned int i = 1; i <= 10; i++) {
-		fake_advance(3000);
+		fake_advance(PING_MS);
 		fake_await(FAKE_CONFIRM, i);
 		fake_until(remains, &(struct expected){ lock, 8100 });
 		assert_true(fake_call(FAKE_CONFIRM, i - 1).conn ==
@@ -202,9 +206,11 @@ static void late_pong_counts_from_its_ping(void **state)
 	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 1000 });
-	fake_advance(3000);
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_advance(PING_MS);
 	fake_await(FAKE_CONFIRM, 1);
 	fake_until(remains, &(struct expected){ lock, 7100 });
+	fake_let(FAKE_CONFIRM);
 	assert_ok(rowlock_release(lock, &err));
 	fake_end(lock, client);
 }
@@ -218,9 +224,12 @@ static void late_answer_to_a_verify_counts_from_its_question(void **state)
 	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 1000 });
-	fake_advance(500);
+	/* The next ping is due by then. */
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_advance(100);
 	assert_ok(rowlock_verify(lock, &err));
 	assert_int_equal(rowlock_remaining_ms(lock), 7100);
+	fake_let(FAKE_CONFIRM);
 	assert_ok(rowlock_release(lock, &err));
 	fake_end(lock, client);
 }
@@ -236,7 +245,7 @@ static void failed_ping_loses_the_hold(void **state)
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, no_answer);
-	fake_advance(3000);
+	fake_advance(PING_MS);
 	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
 		     rowlock_name(lock),
 		     (unsigned long long) rowlock_remaining_ms(lock));
@@ -245,6 +254,12 @@ static void failed_ping_loses_the_hold(void **state)
 	assert_int_equal(fake_row("job"), 0);
 	fake_end(lock, client);
 	test_event_end(&event);
+}
+
+static bool only_the_keeper_has_control(void *arg)
+{
+	(void) arg;
+	return fake_lent(RLK_BAY_CONTROL) == 2;
 }
 
 static void hanging_ping_loses_the_hold(void **state)
@@ -258,10 +273,17 @@ static void hanging_ping_loses_the_hold(void **state)
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
-	fake_advance(3000);
+	fake_advance(PING_MS);
 	fake_await(FAKE_CONFIRM, 1);
 	assert_int_equal(rowlock_held(lock), 1);
-	fake_advance(3500);
+	/* Another connection is answered meanwhile. */
+	fake_advance(PATIENCE_MS / 2);
+	fake_await(FAKE_PING, 1);
+	fake_until(only_the_keeper_has_control, NULL);
+	fake_advance(PATIENCE_MS / 4);
+	fake_await_sleep(PATIENCE_MS / 4);
+	assert_int_equal(rowlock_held(lock), 1);
+	fake_advance(PATIENCE_MS / 4);
 	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
 		     rowlock_name(lock),
 		     (unsigned long long) rowlock_remaining_ms(lock));
@@ -269,6 +291,56 @@ static void hanging_ping_loses_the_hold(void **state)
 	fake_await(FAKE_FENCE, 1);
 	assert_true(fake_call(FAKE_FENCE, 0).id ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
+	fake_end(lock, client);
+	test_event_end(&event);
+}
+
+/* It stands still: the hold may outlast that. */
+static void server_that_answers_nobody_ends_no_hold(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_always(FAKE_PING, (struct fake_answer){ .wait = true });
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_advance(PING_MS);
+	fake_await(FAKE_CONFIRM, 1);
+	fake_advance(PATIENCE_MS / 2);
+	fake_await(FAKE_PING, 1);
+	fake_advance(7000 - PATIENCE_MS / 2);
+	assert_int_equal(rowlock_held(lock), 1);
+	fake_let(FAKE_CONFIRM);
+	fake_until(remains, &(struct expected){ lock, 1100 });
+	fake_let(FAKE_CONFIRM);
+	fake_always(FAKE_PING, (struct fake_answer){ .given = false });
+	fake_let(FAKE_PING);
+	assert_ok(rowlock_release(lock, &err));
+	fake_end(lock, client);
+}
+
+static void hold_that_nobody_answers_for_ends_at_its_deadline(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct test_event event = test_event_new();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	rowlock_on_lost(lock, note, &event);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_always(FAKE_PING, no_answer);
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_advance(PING_MS);
+	fake_await(FAKE_CONFIRM, 1);
+	fake_advance(8100 - PING_MS - 1);
+	assert_int_equal(rowlock_held(lock), 1);
+	fake_advance(1);
+	assert_event(&event, "the lost callback of '%s'", rowlock_name(lock));
+	fake_await(FAKE_FENCE, 1);
 	fake_end(lock, client);
 	test_event_end(&event);
 }
@@ -303,13 +375,13 @@ static void session_that_cannot_be_ended_ends_by_itself(void **state)
 	first = fake_row("job");
 	fake_always(FAKE_CONFIRM, no_answer);
 	fake_always(FAKE_FENCE, no_answer);
-	fake_advance(3000);
+	fake_advance(PING_MS);
 	fake_await(FAKE_FENCE, 1);
 	fake_advance(13000);
 	fences = fences_of(first);
 	assert_ok(rowlock_acquire(other, 0, &err));
 	second = fake_row("other");
-	fake_advance(3000);
+	fake_advance(PING_MS);
 	fake_pass_until(is_fenced_often, &second);
 	/* One may have been on its way. */
 	assert_true(fences_of(first) <= fences + 1);
@@ -369,8 +441,8 @@ static void pong_after_the_bound_brings_nothing_back(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* The deadline thread sleeps until then, and is not woken. */
 	fake_await_sleep(8100);
-	fake_next(FAKE_CONFIRM, (struct fake_answer){ .creep_ms = 6000 });
-	fake_advance(3000);
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .creep_ms = 8000 });
+	fake_advance(PING_MS);
 	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
 		     rowlock_name(lock),
 		     (unsigned long long) rowlock_remaining_ms(lock));
@@ -413,9 +485,11 @@ static void confirmed_grant_counts_from_when_that_was_asked(void **state)
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 600 });
+	/* The first ping is due by then. */
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
 	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
-	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
 	assert_int_equal(rowlock_remaining_ms(lock), 8100 - 600);
+	fake_let(FAKE_CONFIRM);
 	assert_ok(rowlock_release(lock, &err));
 	fake_end(lock, client);
 }
@@ -532,6 +606,10 @@ int main(void)
 		     failed_ping_loses_the_hold),
 		FAKE("a hanging ping loses the hold",
 		     hanging_ping_loses_the_hold),
+		FAKE("a server that answers nobody ends no hold",
+		     server_that_answers_nobody_ends_no_hold),
+		FAKE("a hold that nobody answers for ends at its deadline",
+		     hold_that_nobody_answers_for_ends_at_its_deadline),
 		FAKE("a session that cannot be ended ends by itself",
 		     session_that_cannot_be_ended_ends_by_itself),
 		FAKE("an interrupted try keeps nothing locked",
