@@ -28,6 +28,7 @@
 #include "hold/clear.h"
 #include "hold/hold.h"
 #include "hold/late.h"
+#include "hold/session.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,11 +50,6 @@ struct keeper {
 	int64_t as_of_ms;  /* at this moment */
 };
 
-static uint64_t beat_ms(const struct rowlock_client *client)
-{
-	return client->ttl_ms / 3;
-}
-
 /* How long one beat may take before the other connection is tried. */
 static uint64_t patience_ms(const struct rowlock_client *client)
 {
@@ -67,7 +63,9 @@ static uint64_t patience_ms(const struct rowlock_client *client)
  * a proxy may close it sooner. */
 static uint64_t time_ms(const struct rowlock_client *client)
 {
-	return beat_ms(client) < 30000 ? beat_ms(client) : 30000;
+	uint64_t third = client->ttl_ms / 3;
+
+	return third < 30000 ? third : 30000;
 }
 
 /* Make sure there is a connection in @place; false if there is none. One to a
@@ -150,14 +148,17 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	}
 	rlk_session_answered_locked(client, t0);
 	rlk_heard_note_locked(client, t0);
-	session->next_beat_ms = rlk_after(t0, beat_ms(client));
+	session->next_beat_ms = rlk_after(t0, rlk_session_beat_ms(client));
 	session->beats++;
 	move_locked(client, server);
 	client->look_breaks =
 	    client->look_breaks || session->breaks != beat->breaks;
 	session->breaks = beat->breaks;
-	client->look_late = client->look_present;
-	client->look_present = true;
+	if (t0 >= session->next_look_ms) {
+		session->next_look_ms = rlk_after(t0, client->ttl_ms / 3);
+		client->look_late = client->look_present;
+		client->look_present = true;
+	}
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
 

@@ -99,6 +99,7 @@ struct rlk_session {
 	char server[96];        /* identity of the one with its row */
 	int64_t valid_until_ms; /* holds are good until then, by our clock */
 	int64_t next_beat_ms;
+	int64_t next_look_ms;   /* whether the rows of its holds are there */
 	uint64_t breaks;        /* as the last beat read it */
 	uint64_t beats;         /* answered ones */
 	uint64_t beat_seen;     /* the count in its row at the last look, */

@@ -18,6 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A lease outlives a server that stands still for what the last beat has left
+ * of its TTL. A short TTL has little to leave, and is beaten 24 times; a long
+ * one three times. */
+#define SHORT_TTL_MS 10000
+
 static int wait_for_session_locked(struct rowlock_client *client,
 				   struct rlk_waiter *waiter)
 {
@@ -79,6 +84,15 @@ static enum rlk_fault insert_row(struct rowlock_client *client, uint64_t id,
 	return fault;
 }
 
+uint64_t rlk_session_beat_ms(const struct rowlock_client *client)
+{
+	uint64_t ttl = client->ttl_ms;
+	uint64_t brief = ttl < SHORT_TTL_MS ? ttl : SHORT_TTL_MS;
+	uint64_t beat = brief / 24 + (ttl - brief) / 2;
+
+	return beat < ttl / 3 ? beat : ttl / 3;
+}
+
 static void begin_locked(struct rowlock_client *client, uint64_t id,
 			 const struct opened *opened)
 {
@@ -90,7 +104,9 @@ static void begin_locked(struct rowlock_client *client, uint64_t id,
 	session->breaks = 0;
 	session->beats = session->beat_seen = session->beats_then = 0;
 	session->valid_until_ms = -1;
-	session->next_beat_ms = rlk_after(opened->t0, client->ttl_ms / 3);
+	session->next_beat_ms =
+	    rlk_after(opened->t0, rlk_session_beat_ms(client));
+	session->next_look_ms = session->next_beat_ms;
 	rlk_session_answered_locked(client, opened->t0);
 	rlk_sleeper_wake(&client->keeper_sleeper);
 }
@@ -179,6 +195,7 @@ bool rlk_session_is_at(struct rowlock_client *client,
 			    rlk_conn_server(conn)->identity))
 		return true;
 	client->session.next_beat_ms = rlk_now(client->clock);
+	client->session.next_look_ms = client->session.next_beat_ms;
 	rlk_sleeper_wake(&client->keeper_sleeper);
 	rlk_fail(reterr, ROWLOCK_EDB,
 		 "another server answers at the address of %s, and has not "

@@ -11,6 +11,10 @@
 int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 		       uint64_t *ret_id, struct rowlock_errinfo *reterr);
 
+/** The time between two beats: a 24th of a TTL of up to 10 seconds, a third of
+ *  one from 30 seconds on, and in between what leads from one to the other. */
+uint64_t rlk_session_beat_ms(const struct rowlock_client *client);
+
 /**
  * Is the session's row on the server of @conn? If another server answers at the
  * address now, a lease there would name a session without heartbeats there.
