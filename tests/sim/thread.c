@@ -212,6 +212,8 @@ static void release(struct sim_thread *thread, struct sim_handle *handle,
 		    bool last)
 {
 	const uint64_t attempt = attempt_to_delete(handle->lock);
+	/* What is broken while it is released was held until the call. */
+	const bool broken = attempt && sim_was_broken(attempt);
 	struct sim_call call;
 	int code;
 
@@ -227,7 +229,7 @@ static void release(struct sim_thread *thread, struct sim_handle *handle,
 			       { thread->serial, (uint64_t) (int64_t) code } });
 	if (last)
 		sim_judge_released(handle->lock, code);
-	if (code == 0 && attempt && sim_was_broken(attempt))
+	if (code == 0 && broken)
 		sim_violation("S4: '%s' was broken, and its release says that "
 			      "it was held",
 			      rowlock_name(handle->lock));
