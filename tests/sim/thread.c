@@ -212,7 +212,7 @@ static void release(struct sim_thread *thread, struct sim_handle *handle,
 		    bool last)
 {
 	const uint64_t attempt = attempt_to_delete(handle->lock);
-	/* What is broken while it is released was held until the call. */
+	/* A lease that is broken during the call was held until then. */
 	const bool broken = attempt && sim_was_broken(attempt);
 	struct sim_call call;
 	int code;
