@@ -79,7 +79,9 @@ struct rowlock_client_options {
 	 */
 	const char *dsn;
 	/** How long this client's leases outlive its last heartbeat: 1,000 to
-	 *  86,400,000. Default 30,000. A heartbeat is sent every third. */
+	 *  86,400,000. Default 30,000. A heartbeat is sent every third of it;
+	 *  more often if it is below 30,000, up to 24 times in it, so that
+	 *  leases outlast a server that stands still for most of it. */
 	uint64_t ttl_ms;
 	/** The program's name for rowlock_list() and operators: at most 255
 	 *  characters. Default: that of the running program. */
@@ -125,7 +127,8 @@ struct rowlock_client_options {
 	uint64_t call_timeout_ms;
 	/** The row strategy's idle bound: how long a hold outlives a host that
 	 *  vanished without a word. Default 10,000; 2,000 to 3,600,000, rounded
-	 *  up to seconds. */
+	 *  up to seconds. A hold is pinged 24 times in it, and lasts as long as
+	 *  it while the server answers nobody. */
 	uint64_t row_idle_ms;
 	/** How often dead clients' leases are removed. Default 60,000; 100 to
 	 *  86,400,000. One client of a database does it for all. */

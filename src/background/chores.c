@@ -6,7 +6,8 @@
  *     of attempts that were given up (abandoned.c)
  *   - deletes the rows of sessions that were lost, and the receipts of
  *     transactions that have given their lock back (receipts.c)
- *   - checks after each beat that the rows of our holds are there (present.c),
+ *   - checks in each third of the TTL that the rows of our holds are there
+ *     (present.c),
  *     and finds out which lease was broken if a beat or that check says so
  *     (breaks.c)
  *   - asks the server for an answer on another connection than a silent one

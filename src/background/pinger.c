@@ -205,8 +205,8 @@ static bool waits_on_locked(struct rlk_hold *hold, int64_t now)
 	int64_t half = rlk_after(upkeep->pinged_ms, patience / 2);
 	int64_t next = rlk_after(now, patience / 4);
 
-	bool wanted = hold->state == RLK_HOLD_HELD ||
-		      hold->state == RLK_HOLD_RELEASING;
+	bool wanted =
+	    hold->state == RLK_HOLD_HELD || hold->state == RLK_HOLD_RELEASING;
 
 	if (!hold->name->strategy->pins_connection || !wanted ||
 	    upkeep->passed_over || now >= upkeep->idle_until_ms)

@@ -16,15 +16,23 @@ struct world_of_one {
 	int64_t t0;
 };
 
-static struct world_of_one begin(void)
+static struct world_of_one begin_with_ttl(uint64_t ttl_ms)
 {
-	struct world_of_one one = { .client = fake_client() };
+	struct rowlock_client_options options = fake_options();
+	struct world_of_one one = { .client = NULL };
 	struct rowlock_errinfo err;
 
+	options.ttl_ms = ttl_ms;
+	one.client = fake_client_with(&options);
 	one.lock = fake_lock(one.client, ROWLOCK_LEASE, 0, "job");
 	one.t0 = fake_now();
 	assert_ok(rowlock_acquire(one.lock, 0, &err));
 	return one;
+}
+
+static struct world_of_one begin(void)
+{
+	return begin_with_ttl(30000);
 }
 
 static void end(struct world_of_one *one)
@@ -72,6 +80,41 @@ static void beat_comes_every_third_of_the_ttl(void **state)
 		await_valid_until(&one, i * 10000 + 27000);
 	}
 	assert_int_equal(rowlock_held(one.lock), 1);
+	end(&one);
+}
+
+/* A server that stands still for 8.5 seconds must not cost a lease of 10. */
+static void short_ttl_is_beaten_more_often(void **state)
+{
+	struct world_of_one one = begin_with_ttl(10000);
+
+	(void) state;
+	fake_advance(416);
+	fake_await(FAKE_BEAT, 1);
+	await_valid_until(&one, 416 + 9000);
+	/* The next is not answered, nor are those behind it. */
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .skip = true,
+						     .result = RLK_UNKNOWN });
+	fake_advance(8500);
+	assert_int_equal(rowlock_held(one.lock), 1);
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
+	end(&one);
+}
+
+/* Each beat costs one statement, and the look behind it another. */
+static void rows_are_looked_for_every_third_of_the_ttl(void **state)
+{
+	struct world_of_one one = begin_with_ttl(9600);
+
+	(void) state;
+	for (unsigned int i = 1; i <= 16; i++) {
+		fake_advance(400);
+		fake_await(FAKE_BEAT, i);
+		await_valid_until(&one, i * 400 + 8640);
+		fake_await(FAKE_LEASES_THERE, i < 9 ? 1 : 2);
+	}
+	assert_int_equal(fake_count(FAKE_LEASES_THERE), 2);
 	end(&one);
 }
 
@@ -414,6 +457,10 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		FAKE("a beat comes every third of the TTL",
 		     beat_comes_every_third_of_the_ttl),
+		FAKE("a short TTL is beaten more often",
+		     short_ttl_is_beaten_more_often),
+		FAKE("rows are looked for every third of the TTL",
+		     rows_are_looked_for_every_third_of_the_ttl),
 		FAKE("one beat serves all holds", one_beat_serves_all_holds),
 		FAKE("a late answer moves the deadline from its own start",
 		     late_answer_moves_the_deadline_from_its_own_start),
