@@ -107,6 +107,7 @@ void rlk_note_others(struct rlk_asking *asking)
 	struct rlk_turn *turn = rlk_name_turn(asking->name, -RLK_NEVER);
 
 	asking->saw_others = true;
+	asking->doubt.table = false;
 	asking->waiter->refused = true;
 	if (turn)
 		turn->others_seen_ms = rlk_now(asking->client->clock);
@@ -340,6 +341,7 @@ static enum rlk_step ask_pinned(struct rlk_asking *asking)
 	if (verdict == RLK_FAILURE && !asking->waiter->wish.try &&
 	    asking->ask == RLK_ASK_FIRST) {
 		asking->ask = RLK_ASK_WAIT;
+		asking->doubt.table = true;
 		return RLK_STEP_AGAIN;
 	}
 	if (verdict != RLK_GRANTED)
@@ -547,12 +549,9 @@ static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 				"acquire " RLK_LOCK_FORMAT ": not asked for in "
 				"time: %s",
 				RLK_LOCK_ARGS(lock), error->message);
-	if (code == ROWLOCK_ETIMEDOUT && asking->doubt.unheard)
-		return rlk_fail(reterr, code,
-				"acquire " RLK_LOCK_FORMAT ": not had in time; "
-				"whether others hold it is not known, as %s "
-				"did not answer in the end",
-				RLK_LOCK_ARGS(lock), asking->client->server);
+	if (code == ROWLOCK_ETIMEDOUT &&
+	    (asking->doubt.unheard || asking->doubt.table))
+		return rlk_fail_unknown(lock, asking->doubt.unheard, reterr);
 	switch (code) {
 	case 0:
 		return 0;

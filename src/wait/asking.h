@@ -24,8 +24,10 @@ struct rlk_asking_look {
 
 /** The doubt that the last question has left. */
 struct rlk_doubt {
-	bool unsure;          /* it may have left a row */
-	bool unheard;         /* row: nor was the wait's end answered */
+	bool unsure;  /* it may have left a row */
+	bool unheard; /* row: nor was the wait's end answered */
+	bool table;   /* row: the table was locked as a whole, so nothing is
+			  known of the row */
 	struct rlk_mark mark; /* lease: the session that did not answer */
 };
 

@@ -62,6 +62,18 @@ int rlk_fail_waiting(const struct rowlock *lock, int code,
 			RLK_LOCK_ARGS(lock), what);
 }
 
+int rlk_fail_unknown(const struct rowlock *lock, bool unheard,
+		     struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
+			"acquire " RLK_LOCK_FORMAT ": not had in time; whether "
+			"others hold it is not known, as %s",
+			RLK_LOCK_ARGS(lock),
+			unheard ? "the server did not answer in the end"
+				: "its table was locked as a whole (ALTER "
+				  "TABLE, LOCK TABLES)");
+}
+
 struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter)
 {
 	const struct rowlock *lock = waiter->lock;

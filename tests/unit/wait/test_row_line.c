@@ -5,6 +5,8 @@
  */
 #include "doorbell.h"
 
+#include <string.h>
+
 /* The end of a slice. */
 static const struct fake_answer waited = { .given = true,
 					   .skip = true,
@@ -171,11 +173,34 @@ static void grant_whose_bell_stays_is_not_believed(void **state)
 	end(&bob);
 }
 
+/* The name may be free. */
+static void wait_behind_a_locked_table_knows_of_no_holder(void **state)
+{
+	static const struct fake_answer table = { .given = true,
+						  .skip = true,
+						  .result = RLK_FAILURE };
+	struct one bob = row_of(client_of(4));
+	struct rowlock_errinfo err;
+
+	(void) state;
+	fake_row_lock("job");
+	fake_next(FAKE_ACQUIRE, table);
+	acquire(&bob, 500);
+	fake_await(FAKE_ACQUIRE, 2);
+	fake_advance(500);
+	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_non_null(strstr(err.message, "is not known, as its table"));
+	fake_row_unlock("job");
+	end(&bob);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		FAKE("row with a line is waited for in line",
 		     row_with_a_line_is_waited_for_in_line),
+		FAKE("wait behind a locked table knows of no holder",
+		     wait_behind_a_locked_table_knows_of_no_holder),
 		FAKE("row without a line is waited for in its own queue first",
 		     row_without_a_line_is_waited_for_in_its_own_queue_first),
 		FAKE("no line is looked for twice",
