@@ -15,9 +15,10 @@
 #include "hold/ping.h"
 #include "strategy/set.h"
 
-/* Does the server confirm the grant? A connection that does not answer is gone,
- * and so is the hold: that is certain. */
-static bool confirm_pinned(struct rlk_hold *hold, int64_t until)
+/* Does the server confirm the grant? A connection that has ended is gone, and
+ * so is the hold: that is certain. One that does not answer shows nothing. */
+static enum rlk_fault confirm_pinned(struct rlk_hold *hold, int64_t until,
+				     struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = hold->name->client;
 	bool mine;
@@ -25,7 +26,10 @@ static bool confirm_pinned(struct rlk_hold *hold, int64_t until)
 	rlk_mutex_lock(&client->mutex);
 	mine = rlk_hold_take_conn_locked(hold, until);
 	rlk_mutex_unlock(&client->mutex);
-	return mine && rlk_ping(hold, until);
+	if (mine && rlk_ping(hold, until))
+		return RLK_DONE;
+	rlk_fail_no_answer(client, 0, reterr);
+	return RLK_UNKNOWN;
 }
 
 static enum rlk_fault confirm_lease(struct rlk_hold *hold, int64_t until,
@@ -127,7 +131,7 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	if (!hold)
 		return code;
 	if (lock->name->strategy->pins_connection)
-		confirm_pinned(hold, until);
+		fault = confirm_pinned(hold, until, &error);
 	else
 		fault = confirm_lease(hold, until, &error);
 	ended = end(lock, hold, NULL, "verify", reterr);
@@ -267,11 +271,9 @@ static enum rlk_fault draw_proven(struct rlk_hold *hold, unsigned int which,
 
 		if (fault)
 			return fault;
-		if (pinned && !confirm_pinned(hold, until)) {
-			rlk_hold_lose(hold, RLK_ROW_IS_GONE);
-			return RLK_DONE;
-		}
-		if (*ret_token)
+		if (pinned)
+			fault = confirm_pinned(hold, until, reterr);
+		if (!fault && *ret_token)
 			return RLK_DONE;
 		if (!pinned)
 			fault = confirm_lease(hold, until, reterr);

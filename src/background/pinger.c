@@ -89,16 +89,6 @@ static void end(struct rlk_hold *hold, bool answered)
 	rlk_pool_discard(client->pool, conn);
 }
 
-/* Watch its socket for the answer. If epoll has no memory for it, look when our
- * patience ends. */
-static void watch(struct rlk_hold *hold)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = hold };
-
-	epoll_ctl(hold->name->client->pongs, EPOLL_CTL_ADD,
-		  rlk_conn_fd(hold->conn), &event);
-}
-
 /* Call this before the socket may be closed: a child of fork() that has it open
  * would keep it watched. */
 static void unwatch(struct rlk_hold *hold)
@@ -141,7 +131,7 @@ static void send_ping(struct rlk_hold *hold)
 		     : hold->name->strategy->confirm(hold->conn, &request,
 						     &found, &error);
 	if (fault == RLK_PENDING)
-		watch(hold);
+		rlk_pinger_watch(hold);
 	else
 		end(hold, !fault);
 }
@@ -156,7 +146,7 @@ static void look(struct rlk_hold *hold, bool last)
 	unwatch(hold);
 	fault = rlk_stmt_resume(hold->conn, &reply, &error);
 	if (fault == RLK_PENDING && !last)
-		watch(hold);
+		rlk_pinger_watch(hold);
 	else
 		end(hold, !fault);
 }

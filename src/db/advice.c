@@ -130,10 +130,12 @@ int rlk_advise(struct rlk_conn *conn, int code, struct rowlock_errinfo *reterr)
 	if (!reterr || (code != ROWLOCK_EAUTH && code != ROWLOCK_ESCHEMA &&
 			!is_no_table(reterr->mysql)))
 		return code;
-	if (ask(conn, idle_role, &role))
+	if ((code == ROWLOCK_EAUTH || is_no_table(reterr->mysql)) &&
+	    ask(conn, idle_role, &role))
 		replace(reterr,
-			"the account has the role '%s', which is not active: "
-			"make it its default (SET DEFAULT ROLE)",
+			"the account has the role '%s', which is not active, "
+			"and may lack what that may do: make it its default "
+			"(SET DEFAULT ROLE)",
 			role.text);
 	/* Else the tables are there, and not as they must be. */
 	else if (is_no_table(reterr->mysql))

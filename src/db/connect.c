@@ -31,6 +31,7 @@
 #include "db/io.h"
 #include "db/login.h"
 #include "db/peer.h"
+#include "db/peer_user.h"
 #include "db/sql.h"
 #include "db/tls.h"
 #include "db/tls_advice.h"
@@ -56,6 +57,7 @@ static void library_init(void)
 	rlk_io_init();
 	rlk_tls_init();
 	rlk_intake_init();
+	rlk_peer_user_init();
 }
 
 static bool set_option(MYSQL *mysql, enum mysql_option option, const void *arg)

@@ -124,16 +124,23 @@ static bool find_owner(const char *table, const struct end *its,
 	return false;
 }
 
-static bool is_servers(uid_t user)
+/* Asked once, outside of a connect: the modules that answer may take long, and
+ * more stack than a connect has. */
+static uid_t servers_user; /* 0, root's, if there is none */
+
+void rlk_peer_user_init(void)
 {
 	struct passwd room, *account = NULL;
 	char texts[4096];
 
-	if (user == 0)
-		return true;
-	return getpwnam_r(SERVERS_USER, &room, texts, sizeof(texts),
-			  &account) == 0 &&
-	       account && account->pw_uid == user;
+	if (!getpwnam_r(SERVERS_USER, &room, texts, sizeof(texts), &account) &&
+	    account)
+		servers_user = account->pw_uid;
+}
+
+static bool is_servers(uid_t user)
+{
+	return user == 0 || user == servers_user;
 }
 
 bool rlk_peer_user_is_servers(const struct rlk_conn *conn)

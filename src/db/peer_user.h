@@ -8,6 +8,9 @@
 
 struct rlk_conn;
 
+/** Once in a process, before the first connect. */
+void rlk_peer_user_init(void);
+
 /** Is the peer a process of this host, named as such, that runs as root or as
  *  mysql? Reads the kernel's table of connections. */
 bool rlk_peer_user_is_servers(const struct rlk_conn *conn);

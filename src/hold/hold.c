@@ -274,6 +274,9 @@ void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
 	leave_name(hold);
 	if (told)
 		notify(hold);
+	/* Its connection is to be closed: no answer is waited for any more. */
+	if (hold->name->strategy->pins_connection && hold->upkeep->pinging)
+		rlk_pinger_hurry_locked(hold);
 	to_chores(hold);
 }
 
@@ -413,7 +416,9 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 {
 	if (hold->conn_busy)
 		await_conn_locked(hold, until_ms);
-	if (hold->conn_busy && hold->name->strategy->pins_connection)
+	/* The pinger decides whether the connection is dead. */
+	if (hold->conn_busy && hold->name->strategy->pins_connection &&
+	    hold->state == RLK_HOLD_RELEASING)
 		rlk_hold_lose_locked(hold, "its connection does not answer");
 	/* A lost hold belongs to the chores. */
 	if (hold->state != RLK_HOLD_HELD && hold->state != RLK_HOLD_RELEASING)

@@ -63,7 +63,11 @@ enum rlk_fault rlk_bell_resume(struct rlk_conn *conn,
 			       struct rlk_bell_turn *ret_turn,
 			       struct rowlock_errinfo *reterr);
 
-/** The number of the connection that has the bell of @request; 0: none. */
+/** No connection has this number. */
+#define RLK_BELL_PASSES (UINT64_MAX >> 1)
+
+/** The number of the connection that has the bell of @request; 0: none.
+ *  RLK_BELL_PASSES: readers have yet to come in, and it may wait for them. */
 enum rlk_fault rlk_bell_owner(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      uint64_t *ret_owner,
@@ -80,6 +84,12 @@ enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
 enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      struct rowlock_errinfo *reterr);
+
+/** As rlk_bell_leave() for a bell with a gate, if it is not known whether the
+ *  connection has it, or a lane, or neither. */
+enum rlk_fault rlk_bell_leave_all(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  struct rowlock_errinfo *reterr);
 
 /** As rlk_bell_leave(), by a reader that was let in: for a round trip the gate
  *  is open, and the readers behind it let the bell go by. */

@@ -305,14 +305,20 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 		rlk_spot_move(asking, RLK_LINE_STANDS);
 		return RLK_STEP_AGAIN;
 	case RLK_KILLED:
-		rlk_spot_forsake(asking);
+		/* The connection may just have got the bell. */
+		rlk_spot_let_go(asking);
 		return RLK_STEP_AGAIN;
 	case RLK_CONFLICT:
 	case RLK_BUSY:
-		rlk_spot_move(asking, RLK_LINE_JOINS);
+		rlk_spot_fail(asking);
 		return RLK_STEP_LATER;
 	case RLK_REFUSED:
-		return refuse(asking, asking->error.message);
+		rlk_spot_fail(asking);
+		/* A limit of the account, or a server without memory, passes.
+		 */
+		return asking->error.code == ROWLOCK_ECONNECT
+			   ? rlk_failed(asking, ROWLOCK_ECONNECT)
+			   : refuse(asking, asking->error.message);
 	case RLK_FAILED:
 		return rlk_failed(asking, asking->error.code);
 	default:
@@ -385,6 +391,7 @@ static void plan_next(struct rlk_asking *asking,
 static void see_free(struct rlk_asking *asking, uint64_t bell)
 {
 	bool same = asking->look.free && asking->look.idle_bell == bell &&
+		    bell != RLK_BELL_PASSES &&
 		    bell != rlk_conn_id(asking->conn);
 
 	if (asking->name->strategy->counted) {

@@ -80,6 +80,10 @@ bool rlk_pause(struct rlk_asking *asking)
 	bool handed;
 	int64_t at;
 
+	/* A writer waits for each lane. */
+	if (asking->spot.line == RLK_LINE_PASSES &&
+	    asking->error.code == ROWLOCK_ECONNECT)
+		rlk_spot_leave(asking);
 	if (!rlk_spot_had(asking))
 		rlk_put_conn(asking);
 	asking->delay_ms =

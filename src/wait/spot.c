@@ -3,8 +3,9 @@
  * A place in the server's line: how it changes, and how it is given up.
  *
  * Failure modes: a connection that does not answer in time is closed, which
- * lets go of all that it has. One whose wait was interrupted may have got a
- * lane whose number is not known, so it is closed too.
+ * lets go of all that it has. One whose wait was interrupted, or failed half
+ * way, may have got the bell, or a lane whose number is not known: it lets go
+ * of all of them.
  */
 #include "wait/spot.h"
 
@@ -64,11 +65,15 @@ static enum rlk_fault leave(const struct rlk_asking *asking,
 			    const struct rlk_request *request,
 			    struct rowlock_errinfo *reterr)
 {
-	bool granted = asking->spot.line == RLK_LINE_FRONT && asking->code == 0;
+	enum rlk_line line = asking->spot.line;
+	bool granted = line == RLK_LINE_FRONT && asking->code == 0;
 
-	if (asking->spot.line == RLK_LINE_PASSES)
+	if (line == RLK_LINE_PASSES)
 		return rlk_bell_leave_lane(asking->conn, request,
 					   asking->spot.lane, reterr);
+	/* Its wait was interrupted. */
+	if (line != RLK_LINE_FRONT && rlk_bell_has_gate(request))
+		return rlk_bell_leave_all(asking->conn, request, reterr);
 	return granted && asking->name->strategy->shared
 		   ? rlk_bell_leave_open(asking->conn, request, reterr)
 		   : rlk_bell_leave(asking->conn, request, reterr);
@@ -97,14 +102,14 @@ void rlk_spot_let_go(struct rlk_asking *asking)
 		rlk_spot_discard(asking);
 }
 
-void rlk_spot_forsake(struct rlk_asking *asking)
+void rlk_spot_fail(struct rlk_asking *asking)
 {
 	struct rlk_request request = rlk_spot_bell(asking);
 
 	if (rlk_bell_has_gate(&request))
-		rlk_spot_discard(asking);
-	else
 		rlk_spot_let_go(asking);
+	else
+		rlk_spot_move(asking, RLK_LINE_JOINS);
 }
 
 void rlk_spot_take(struct rlk_asking *asking, struct rlk_bell_turn turn)
@@ -128,12 +133,12 @@ void rlk_spot_withdraw(struct rlk_asking *asking)
 		rlk_spot_take(asking, turn);
 		return;
 	case RLK_KILLED:
-		rlk_spot_forsake(asking);
+		rlk_spot_let_go(asking);
 		return;
 	case RLK_CONFLICT:
 	case RLK_BUSY:
 	case RLK_REFUSED:
-		rlk_spot_move(asking, RLK_LINE_JOINS);
+		rlk_spot_fail(asking);
 		return;
 	default:
 		asking->doubt.unheard = asking->name->strategy->pins_connection;

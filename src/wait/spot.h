@@ -60,9 +60,9 @@ void rlk_spot_discard(struct rlk_asking *asking);
 /** Let go of the bell, or of the lane, that asking->conn has, or may have. */
 void rlk_spot_let_go(struct rlk_asking *asking);
 
-/** The wait was interrupted, and the connection may just have got the bell: let
- *  go of it. */
-void rlk_spot_forsake(struct rlk_asking *asking);
+/** The wait has failed. That of a reader or a writer is several steps, and may
+ *  have got something. */
+void rlk_spot_fail(struct rlk_asking *asking);
 
 /** Leave the line by KILL QUERY. The bell may come first. */
 void rlk_spot_withdraw(struct rlk_asking *asking);

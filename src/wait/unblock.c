@@ -47,14 +47,17 @@ static bool is_free(struct rlk_conn *conn, const struct rlk_request *request)
 	       !holder.known;
 }
 
-/* Returns 0 if nobody has it, or it is not known. */
+/* Returns 0 if nobody has it, it is not known, or it waits for readers. */
 static uint64_t owner_of(struct rlk_conn *conn,
 			 const struct rlk_request *request)
 {
 	struct rowlock_errinfo error;
 	uint64_t owner = 0;
 
-	return rlk_bell_owner(conn, request, &owner, &error) ? 0 : owner;
+	if (rlk_bell_owner(conn, request, &owner, &error) ||
+	    owner == RLK_BELL_PASSES)
+		return 0;
+	return owner;
 }
 
 void rlk_unblock(struct rowlock_client *client, struct rlk_conn *conn,

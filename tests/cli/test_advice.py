@@ -49,7 +49,8 @@ class Advice(ServerTest):
 
     def test_a_role_that_is_not_active_is_named(self):
         inactive = (f"the account has the role '{self.who}_r', which is not "
-                    "active: make it its default (SET DEFAULT ROLE)\n")
+                    "active, and may lack what that may do: make it its "
+                    "default (SET DEFAULT ROLE)\n")
         self.account(f"'{self.who}_r'")
         self.admin("GRANT SELECT, INSERT, UPDATE, DELETE ON "
                    f"`{self.database}`.* TO '{self.who}_r'")

@@ -245,6 +245,26 @@ static void leave_lane(struct sim_session *session, struct sim_bell *bell,
 	end_drain(bell);
 }
 
+void sim_gate_look(struct sim_session *session)
+{
+	struct sim_bell *bell = param(session, 0);
+	uint64_t owner = bell->owner ? bell->owner->id : 0;
+
+	sim_answer_row(&session->answer, 1)[0] =
+	    rlk_u64(has_lanes(bell) ? UINT64_MAX >> 1 : owner);
+}
+
+void sim_gate_leave(struct sim_session *session)
+{
+	struct sim_bell *bell = param(session, 0);
+	struct rlk_value *cells = sim_answer_row(&session->answer, 2);
+
+	cells[0] = sim_signed(ring(session, bell));
+	cells[1] = rlk_u64(bell->owner ? bell->owner->id : 0);
+	for (unsigned int lane = 1; lane <= LANES; lane++)
+		leave_lane(session, bell, lane);
+}
+
 void sim_lane_leave(struct sim_session *session)
 {
 	leave_lane(session, param(session, 0),

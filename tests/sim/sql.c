@@ -155,6 +155,11 @@ static const struct pattern patterns[] = {
 	{ SIM_GATE_OPEN, "gate-open", "SELECT CAST(GET_LOCK(CONCAT(?, '/gate'),"
 	  " 0) AS SIGNED), CAST(RELEASE_LOCK(?) AS SIGNED), "
 	  "CAST(IS_USED_LOCK(?) AS UNSIGNED)", NULL, NULL },
+	{ SIM_GATE_LOOK, "gate-look", "SELECT CAST(IF(COALESCE(NULL, "
+	  "IS_USED_LOCK(CONCAT(b.bell, '/1'))", NULL, NULL },
+	{ SIM_GATE_LEAVE, "gate-leave", "SELECT CAST(COALESCE(RELEASE_LOCK("
+	  "b.bell), 0) + COALESCE(RELEASE_LOCK(CONCAT(b.bell, '/1')), 0)",
+	  NULL, NULL },
 	{ SIM_GATE_CLOSE, "gate-close", "DO RELEASE_LOCK(CONCAT(?, '/gate'))",
 	  NULL, NULL },
 	{ SIM_LANE_LEAVE, "lane-leave", "DO RELEASE_LOCK(CONCAT(?, '/', ?))",

@@ -562,6 +562,8 @@ bool sim_execute(struct sim_session *session)
 		[SIM_TOKENS_OLD] = tokens_old,
 		[SIM_ROW_MAKE] = make_row,
 		[SIM_BELL_RING] = sim_bell_ring,
+		[SIM_GATE_LOOK] = sim_gate_look,
+		[SIM_GATE_LEAVE] = sim_gate_leave,
 		[SIM_GATE_OPEN] = sim_gate_open,
 		[SIM_GATE_CLOSE] = sim_gate_close,
 		[SIM_LANE_LEAVE] = sim_lane_leave,

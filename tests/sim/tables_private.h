@@ -108,7 +108,9 @@ extern struct sim_bell_counts sim_bell_counts;
 bool sim_bell_is_wait(enum sim_verb verb);
 bool sim_bell_wait(struct sim_session *session);
 /** Readers come in together (strategy/bell.c). */
+void sim_gate_look(struct sim_session *session);
 void sim_gate_open(struct sim_session *session);
+void sim_gate_leave(struct sim_session *session);
 void sim_gate_close(struct sim_session *session);
 void sim_lane_leave(struct sim_session *session);
 void sim_bell_ring(struct sim_session *session);

@@ -477,6 +477,53 @@ static void writer_waits_for_the_readers_before_it(void **state)
 	ring_request(ground, 1, &writer);
 }
 
+static uint64_t bell_owner(struct ground *ground,
+			   const struct rlk_request *request)
+{
+	struct rowlock_errinfo err;
+	uint64_t owner = 0;
+
+	assert_done(rlk_bell_owner(ground->conns[0], request, &owner, &err),
+		    &err);
+	return owner;
+}
+
+/* Its owner may be a writer that waits for them. */
+static void bell_of_readers_that_pass_is_nobodys(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_request reader = side(test_name("passes"), false);
+
+	assert_true(bell_owner(ground, &reader) == 0);
+	assert_true(stand(ground, 0, &reader).got);
+	assert_true(bell_owner(ground, &reader) == id_of(ground, 0));
+	ring_request(ground, 0, &reader);
+	take_beside(ground, &reader, "gate");
+	assert_int_equal(stand(ground, 1, &reader).lane, 1);
+	leave_beside(ground);
+	assert_true(bell_owner(ground, &reader) == RLK_BELL_PASSES);
+	leave_lane(ground, 1, &reader, 1);
+	assert_true(bell_owner(ground, &reader) == 0);
+}
+
+static void who_does_not_know_what_it_has_leaves_it_all(void **state)
+{
+	struct ground *ground = *state;
+	const struct rlk_request reader = side(test_name("all"), false);
+	struct rowlock_errinfo err;
+
+	take_beside(ground, &reader, "gate");
+	take_beside(ground, &reader, "1");
+	assert_int_equal(stand(ground, 1, &reader).lane, 2);
+	assert_done(rlk_bell_leave_all(ground->conns[1], &reader, &err), &err);
+	leave_beside(ground);
+	assert_true(bell_owner(ground, &reader) == 0);
+	assert_true(stand(ground, 1, &reader).got);
+	assert_done(rlk_bell_leave_all(ground->conns[1], &reader, &err), &err);
+	assert_true(bell_owner(ground, &reader) == 0);
+	assert_done(rlk_bell_leave_all(ground->conns[1], &reader, &err), &err);
+}
+
 /* The gate may be closed before the other sees it: again, then. */
 static void reader_that_was_let_in_lets_others_pass(void **state)
 {
@@ -557,6 +604,10 @@ int main(void)
 		   writer_does_not_let_the_bell_go_by),
 		ON(ROWLOCK_LEASE, "a writer waits for the readers before it",
 		   writer_waits_for_the_readers_before_it),
+		ON(ROWLOCK_LEASE, "the bell of readers that pass is nobody's",
+		   bell_of_readers_that_pass_is_nobodys),
+		ON(ROWLOCK_LEASE, "who does not know what it has leaves it all",
+		   who_does_not_know_what_it_has_leaves_it_all),
 		ON(ROWLOCK_LEASE, "a reader that was let in lets others pass",
 		   reader_that_was_let_in_lets_others_pass),
 	};

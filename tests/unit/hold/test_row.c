@@ -322,6 +322,40 @@ static void server_that_answers_nobody_ends_no_hold(void **state)
 	fake_end(lock, client);
 }
 
+/* Whatever asks on the hold's connection meanwhile. */
+static void verify_without_an_answer_ends_no_hold(void **state)
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct fake_person *bob = fake_person();
+	struct rowlock *lock;
+	struct rowlock_errinfo err;
+
+	(void) state;
+	options.call_timeout_ms = 100;
+	client = fake_client_with(&options);
+	lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	assert_ok(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0));
+	fake_always(FAKE_PING, (struct fake_answer){ .wait = true });
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_VERIFY, lock, 0);
+	fake_await(FAKE_CONFIRM, 1);
+	fake_advance(100);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(rowlock_held(lock), 1);
+	/* The pinger reads that answer. */
+	fake_advance(3000);
+	fake_let(FAKE_CONFIRM);
+	fake_until(remains, &(struct expected){ lock, 8100 - 3100 });
+	fake_let(FAKE_CONFIRM);
+	fake_always(FAKE_PING, (struct fake_answer){ .given = false });
+	fake_let(FAKE_PING);
+	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
+	fake_person_end(bob);
+	fake_end(lock, client);
+}
+
 static void hold_that_nobody_answers_for_ends_at_its_deadline(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -608,6 +642,8 @@ int main(void)
 		     hanging_ping_loses_the_hold),
 		FAKE("a server that answers nobody ends no hold",
 		     server_that_answers_nobody_ends_no_hold),
+		FAKE("a verify without an answer ends no hold",
+		     verify_without_an_answer_ends_no_hold),
 		FAKE("a hold that nobody answers for ends at its deadline",
 		     hold_that_nobody_answers_for_ends_at_its_deadline),
 		FAKE("a session that cannot be ended ends by itself",
