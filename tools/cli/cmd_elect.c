@@ -190,9 +190,8 @@ static bool is_over(const struct elect *elect, int code)
 {
 	int told = elect->task.told;
 
-	return elect->once || signals_is_for_good(told) ||
-	       (told &&
-		(code == EXIT_KILLED + told || code == EXIT_SIGNAL + told)) ||
+	return elect->once || signals_is_for_good(told) || code > EXIT_KILLED ||
+	       (told && code == EXIT_SIGNAL + told) ||
 	       code == STATUS_NOT_EXECUTABLE || code == STATUS_NOT_FOUND;
 }
 
@@ -324,8 +323,6 @@ int cmd_elect(int argc, char **argv, struct common *common)
 	if (code >= 0)
 		return code;
 	code = check_weight(&elect.task);
-	if (code < 0)
-		code = task_check_reach(&elect.task);
 	if (code >= 0)
 		return code;
 	if (!signals_start(&signals))

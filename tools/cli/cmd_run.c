@@ -106,8 +106,6 @@ int cmd_run(int argc, char **argv, struct common *common)
 
 	if (code < 0)
 		code = request_check(&request.task);
-	if (code < 0)
-		code = task_check_reach(&request.task);
 	if (code >= 0)
 		return code;
 	if (request.task.in_place)
