@@ -4,7 +4,7 @@ import os
 import signal
 
 import harness
-from harness import EAUTH, ECONNECT, ESCHEMA, ToolTest, patience, waiting
+from harness import EAUTH, ECONNECT, EINVAL, ESCHEMA, ToolTest, patience, waiting
 
 
 class Elect(ToolTest):
@@ -115,8 +115,9 @@ class Elect(ToolTest):
         self.assertEqual(self.run_tool("elect", "j", self.directory)[0], 126)
 
     def test_a_refusal_of_what_worked_before_is_waited_for(self):
-        """The account gets another password, or tables are made anew."""
-        for code in EAUTH, ESCHEMA:
+        """The account gets another password, tables are made anew, or an option
+        file is written."""
+        for code in EAUTH, ESCHEMA, EINVAL:
             news = [["reply 0"], [f"reply {code} refused"],
                     [f"reply {code} refused"], ["reply 0"]]
             self.fake.answers["client_new"] = lambda _: news.pop(0)

@@ -119,6 +119,16 @@ class Unread(ToolTest):
                              stderr=self.pipe()[1])
         self.assertEqual(process.wait(patience()), 127)
 
+    def test_a_command_that_cannot_be_executed_is_told_in_one_piece(self):
+        ours, its = socket.socketpair(type=socket.SOCK_DGRAM)
+        self.addCleanup(ours.close)
+        process = self.start("run", "j", "/nonexistent/a job", stderr=its)
+        its.close()
+        self.assertEqual(process.wait(patience()), 127)
+        self.assertEqual(
+            ours.recv(65536), b"rowlock: cannot execute '/nonexistent/a job': "
+            b"No such file or directory; use -c for a shell command\n")
+
     def test_the_daemon_stops_though_nobody_reads(self):
         process = self.start("-v", "-i", "100ms", tool=REAPERD,
                              stderr=self.pipe()[1])

@@ -7,7 +7,8 @@
  * gives back the lock; after a pause, so that others get their turn, the next
  * round begins. Failure modes: it waits for a server that is away; a permanent
  * failure (account, tables, the command is not found) ends it; but not for some
- * minutes, once it was in line: then the account is being changed, or a table.
+ * minutes, once it was in line: then the account is being changed, or a table,
+ * or an option file.
  */
 #include <errno.h>
 #include <poll.h>
@@ -150,15 +151,17 @@ static bool is_final(int result)
 	}
 }
 
-/* Was it refused what it had before, by a server that does so for not too long?
- * An open client has waited for that itself. */
+/* Was it refused what it had before, by a server, or by an option file that is
+ * being written, for not too long? An open client has waited for that itself.
+ */
 static bool may_pass(struct elect *elect, const struct acquisition *acquisition)
 {
 	uint64_t most =
 	    elect->task.refusal_ms ? elect->task.refusal_ms : REFUSAL_MS;
 	uint64_t now = clock_ms();
 	bool refused = acquisition->result == ROWLOCK_EAUTH ||
-		       acquisition->result == ROWLOCK_ESCHEMA;
+		       acquisition->result == ROWLOCK_ESCHEMA ||
+		       acquisition->result == ROWLOCK_EINVAL;
 
 	if (acquisition->client || !refused)
 		elect->refused_since = 0;
