@@ -7,9 +7,9 @@
 
 #include "core/call.h"
 
-/* A row hold outlives a server that stands still for what its last ping has left
- * of its time, so it is pinged often. A hold can do without its bell: a third of
- * the server's idle timeout, first of the short one. */
+/* A row hold outlives a server that stands still for what its last ping has
+ * left of its time, so it is pinged often. A hold can do without its bell: a
+ * third of the server's idle timeout, first of the short one. */
 uint64_t rlk_ping_ms(const struct rlk_hold *hold)
 {
 	const struct rowlock_client *client = hold->name->client;
