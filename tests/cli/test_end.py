@@ -32,6 +32,18 @@ class End(ToolTest):
                                             command), -number)
         self.assertEqual(self.fake.seen.count("release"), 6)
 
+    def test_each_signal_that_was_passed_on_counts_and_not_the_last_alone(self):
+        for first, last in ((signal.SIGINT, signal.SIGTERM),
+                            (signal.SIGTERM, signal.SIGHUP)):
+            process = self.start("run", "j", "bash", "-c",
+                                 f"trap 'echo' {first.name}; echo; "
+                                 "while :; do sleep 0.05; done")
+            self.assertEqual(process.stdout.readline(), "\n")
+            process.send_signal(first)
+            self.assertEqual(process.stdout.readline(), "\n")
+            process.send_signal(last)
+            self.assertEqual(process.wait(patience()), -last)
+
     def test_a_status_of_its_own_is_passed_on_whatever_it_is(self):
         self.assertEqual(self.end_by("trap 'exit 143' TERM; echo; "
                                     "while :; do sleep 0.05; done"), 143)

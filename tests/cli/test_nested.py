@@ -23,7 +23,8 @@ class Nested(ToolTest):
         self.assertEqual((code, out, err), (
             125, "", f"rowlock: {argv[0]}: 'j' on fake:1 is held for "
             f"'{self.outer}', which runs this: '{program}' would wait for "
-            "itself; lock it in one of the two\n"))
+            "itself; lock it in one of the two, or, if the first does not "
+            "wait for this, run it by 'env -u ROWLOCK_HELD'\n"))
         self.assertNotIn("acquire", self.fake.seen)
 
     outer = "night.sh"
@@ -34,6 +35,14 @@ class Nested(ToolTest):
         self.refused("hold", "j", program="rowlock hold")
         self.refused("elect", "j", "true", program="rowlock elect true")
         self.refused("wait", "j", program="rowlock wait")
+
+    def test_a_name_that_begins_with_a_blank_is_another_one(self):
+        self.environment["ROWLOCK_HELD"] = "lease 4711 night.sh  j"
+        self.assertEqual(self.run_tool("run", "j", "true")[0], 0)
+        self.shown(entry(" j", token=4711))
+        code, _, err = self.run_tool("run", " j", "true")
+        self.assertEqual(code, 125)
+        self.assertIn("' j' on fake:1 is held for 'night.sh'", err)
 
     def test_under_row_an_unknown_state_counts(self):
         self.outer = "a.sh"

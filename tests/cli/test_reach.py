@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 import unittest
 
 import harness
@@ -25,50 +26,21 @@ class Beyond(ToolTest):
                 "--clear-groups", "--inh-caps=+dac_override",
                 "--ambient-caps=+dac_override", CLI]
 
-    def program(self, mode, text=None):
-        """A program of root's, with these bits."""
-        path = os.path.join(self.directory, "job")
-        shutil.copy(shutil.which("true"), path)
-        if text:
-            with open(path, "w", encoding="utf-8") as out:
-                out.write(text)
-        os.chmod(path, mode)
-        return path
-
-    def test_a_command_that_could_not_be_ended_is_refused(self):
-        if is_root():
-            su = self.program(0o4755)
-        else:
-            su = shutil.which("su")
-            if not su or not os.stat(su).st_mode & 0o4000:
-                self.skipTest("no program here is set-user-ID")
-        tool, *argv = self.as_nobody()
-        self.environment["PATH"] = f"/nonexistent:{os.path.dirname(su)}:" + \
-            self.environment["PATH"]
-        for command in (su, os.path.basename(su)):
-            code, _, err = self.run_tool(*argv, "run", "j", command, tool=tool)
-            self.assertEqual((code, err), (
-                125, f"rowlock: run: '{command}' runs as another user, so "
-                "rowlock could not end it if the lock 'j' is lost: run rowlock "
-                "as that user, or give --no-supervise\n"))
-        code, _, err = self.run_tool(*argv, "elect", "j", su, tool=tool)
-        self.assertEqual(code, 125)
-        self.assertNotIn("--no-supervise", err)
-        self.assertEqual(self.fake.seen, [])
-        if is_root():
-            self.assertEqual(self.run_tool(*argv, "run", "--no-supervise", "j",
-                                           su, tool=tool)[0], 0)
-
     @unittest.skipUnless(is_root(), "needs root and setpriv")
-    def test_a_script_and_a_program_of_our_own_are_not_refused(self):
+    def test_a_set_user_id_program_that_keeps_its_real_user_can_be_ended(self):
+        path = os.path.join(self.directory, "job")
+        shutil.copy(shutil.which("cat"), path)
+        os.chmod(path, 0o4755)
         tool, *argv = self.as_nobody()
-        script = self.program(0o4755, "#!/bin/sh\nexit 3\n")
-        self.assertEqual(self.run_tool(*argv, "run", "j", script, tool=tool)[0],
-                         3)
-        own = self.program(0o4755)
-        os.chown(own, NOBODY, NOBODY)
-        os.chmod(own, 0o4755)
-        self.assertEqual(self.run_tool(*argv, "run", "j", own, tool=tool)[0], 0)
+        for command in ("run", "elect"):
+            process = self.start(*argv, command, "j", path, tool=tool,
+                                 stdin=subprocess.PIPE)
+            process.stdin.write("it runs\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), "it runs\n")
+            process.terminate()
+            self.assertEqual(process.wait(patience()), -signal.SIGTERM)
+            self.assertEqual(process.stderr.read(), "")
 
 
 @unittest.skipUnless(is_root(), "needs root and setpriv")
@@ -110,15 +82,29 @@ class Stranger(ToolTest):
                       "as it is another user's: end it yourself", err)
         self.assertNotIn("though it was killed", err)
 
-    def test_one_process_of_the_group_is_seen_beside_others(self):
+    def beside(self):
         job = " ".join(self.JOB[:5]) + f' "{self.JOB[5]}"'
-        process, _ = self.strange("bash", "-c", job.replace("$$", "\\$\\$") +
-                                  "; true")
+        return self.strange("bash", "-c", job.replace("$$", "\\$\\$") +
+                            "; true")
+
+    def test_one_process_of_the_group_is_seen_beside_others(self):
+        process, pid = self.beside()
         self.fake.say("lose")
         self.assertEqual(process.wait(patience()), 124)
+        self.assertIn(f"may not send signal 9 to process {pid}",
+                      process.stderr.read())
+
+    def test_a_signal_that_ends_others_only_is_told(self):
+        process, pid = self.beside()
+        process.terminate()
+        self.assertEqual(process.wait(patience()), -signal.SIGTERM)
+        self.assertIn(f"process {pid} runs on without the lock 'j' on fake:1, "
+                      "as it is another user's: end it yourself",
+                      process.stderr.read())
 
     def test_a_signal_that_cannot_be_passed_on_is_told(self):
         process, pid = self.strange(*self.JOB)
+        process.send_signal(signal.SIGWINCH)
         process.terminate()
         self.assertIn(f"'j' on fake:1: rowlock may not send signal 15 to "
                       f"process {pid}", process.stderr.readline())

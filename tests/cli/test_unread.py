@@ -114,10 +114,34 @@ class Unread(ToolTest):
         self.assertGreater(missing, 0)
         self.assertEqual(kept + missing, 30)
 
+    def test_a_message_is_written_when_somebody_reads_and_not_with_the_next(self):
+        read, write = os.pipe()
+        self.addCleanup(os.close, read)
+        fill(write)
+        process = self.ready("run", "-v", stderr=write)
+        os.close(write)
+        text = b""
+        while b"run: acquired 'j'" not in text:
+            piece = os.read(read, 65536)
+            self.assertTrue(piece, "it has ended")
+            text += piece
+        process.terminate()
+        self.assertEqual(process.wait(patience()), 0)
+
     def test_a_command_that_does_not_exist_is_127_though_nobody_reads(self):
         process = self.start("run", "j", "/nonexistent/job",
                              stderr=self.pipe()[1])
         self.assertEqual(process.wait(patience()), 127)
+
+    def test_a_command_that_cannot_be_executed_is_told_in_one_piece(self):
+        ours, its = socket.socketpair(type=socket.SOCK_DGRAM)
+        self.addCleanup(ours.close)
+        process = self.start("run", "j", "/nonexistent/a job", stderr=its)
+        its.close()
+        self.assertEqual(process.wait(patience()), 127)
+        self.assertEqual(
+            ours.recv(65536), b"rowlock: cannot execute '/nonexistent/a job': "
+            b"No such file or directory; use -c for a shell command\n")
 
     def test_the_daemon_stops_though_nobody_reads(self):
         process = self.start("-v", "-i", "100ms", tool=REAPERD,

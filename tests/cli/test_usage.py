@@ -78,7 +78,9 @@ class Usage(ToolTest):
                 (["list"], CLI, "<3>rowlock: no way"),
                 (["run", "j", "no-such-command"], CLI,
                  "<3>rowlock: cannot execute 'no-such-command'"),
-                (["--no-such-file", "--bogus"], MIGRATE, "<3>rowlock-migrate: ")):
+                (["--no-such-file", "--bogus"], MIGRATE, "<3>rowlock-migrate: "),
+                (["list", "--bogus"], CLI, "<3>rowlock: list: "),
+                (["--bogus"], REAPERD, "<3>rowlock-reaperd: unrecognized")):
             with self.subTest(argv=argv), open(path, "w+", encoding="utf-8") as file:
                 stat = os.fstat(file.fileno())
                 self.environment["JOURNAL_STREAM"] = f"{stat.st_dev}:{stat.st_ino}"

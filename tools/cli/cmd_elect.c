@@ -7,7 +7,8 @@
  * gives back the lock; after a pause, so that others get their turn, the next
  * round begins. Failure modes: it waits for a server that is away; a permanent
  * failure (account, tables, the command is not found) ends it; but not for some
- * minutes, once it was in line: then the account is being changed, or a table.
+ * minutes, once it was in line: then the account is being changed, or a table,
+ * or an option file.
  */
 #include <errno.h>
 #include <poll.h>
@@ -60,11 +61,12 @@ static const char help[] =
     "                             refused, though it worked before (5m)\n"
     "      --info=TEXT            shown by 'rowlock list', told to observers\n"
     "  -c, --command=TEXT         run TEXT by $SHELL -c\n\n"
-    "COMMAND gets ROWLOCK_NAME, ROWLOCK_TOKEN (the term) and "
-    "ROWLOCK_STRATEGY.\n"
-    "Exits with its status after a signal, or with --once (124 the lead was "
-    "lost);\n"
-    "125 own failure; 126, 127 COMMAND not executable, not found.\n"
+    "COMMAND gets ROWLOCK_NAME, ROWLOCK_TOKEN (the term), ROWLOCK_STRATEGY,\n"
+    "ROWLOCK_TOKENS and ROWLOCK_HELD. Ends by a signal that was passed on and\n"
+    "ended COMMAND; else exits with its status after a signal, or with --once\n"
+    "(124 the lead was lost); 125 own failure; 126, 127 COMMAND not "
+    "executable,\n"
+    "not found.\n"
     "\nExamples:\n"
     "  rowlock elect scheduler -- /usr/local/bin/scheduler\n"
     "  rowlock elect --weight=10 --preempt-after=1m scheduler -- ./scheduler\n";
@@ -150,15 +152,17 @@ static bool is_final(int result)
 	}
 }
 
-/* Was it refused what it had before, by a server that does so for not too long?
- * An open client has waited for that itself. */
+/* Was it refused what it had before, by a server, or by an option file that is
+ * being written, for not too long? An open client has waited for that itself.
+ */
 static bool may_pass(struct elect *elect, const struct acquisition *acquisition)
 {
 	uint64_t most =
 	    elect->task.refusal_ms ? elect->task.refusal_ms : REFUSAL_MS;
 	uint64_t now = clock_ms();
 	bool refused = acquisition->result == ROWLOCK_EAUTH ||
-		       acquisition->result == ROWLOCK_ESCHEMA;
+		       acquisition->result == ROWLOCK_ESCHEMA ||
+		       acquisition->result == ROWLOCK_EINVAL;
 
 	if (acquisition->client || !refused)
 		elect->refused_since = 0;
@@ -190,9 +194,8 @@ static bool is_over(const struct elect *elect, int code)
 {
 	int told = elect->task.told;
 
-	return elect->once || signals_is_for_good(told) ||
-	       (told &&
-		(code == EXIT_KILLED + told || code == EXIT_SIGNAL + told)) ||
+	return elect->once || signals_is_for_good(told) || code > EXIT_KILLED ||
+	       (told && code == EXIT_SIGNAL + told) ||
 	       code == STATUS_NOT_EXECUTABLE || code == STATUS_NOT_FOUND;
 }
 
@@ -324,8 +327,6 @@ int cmd_elect(int argc, char **argv, struct common *common)
 	if (code >= 0)
 		return code;
 	code = check_weight(&elect.task);
-	if (code < 0)
-		code = task_check_reach(&elect.task);
 	if (code >= 0)
 		return code;
 	if (!signals_start(&signals))

@@ -5,8 +5,8 @@
  * Acquires with the token, runs the command in a process group of its own,
  * watched by a guard, and releases. Options and exit codes follow flock(1).
  * Failure modes: not acquired (1, or the code of -E), lock lost (124), our own
- * (125), a signal while waiting (128 and its number); else the command's own
- * status.
+ * (125), a signal while waiting, which ends this process too; else the
+ * command's own status.
  */
 #include "run/in_place.h"
 #include "run/request.h"
@@ -31,11 +31,12 @@ static const char help[] =
     "is\n"
     "                             not ended if the lock is lost\n"
     "  -c, --command=TEXT         run TEXT by $SHELL -c\n\n"
-    "COMMAND gets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_STRATEGY and "
-    "ROWLOCK_TOKENS.\n"
-    "Exits with its status (128+n if signal n ended it); 1 not acquired; 124 "
-    "lock\n"
-    "lost; 125 own failure; 126, 127 COMMAND not executable, not found.\n"
+    "COMMAND gets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_STRATEGY, "
+    "ROWLOCK_TOKENS and\n"
+    "ROWLOCK_HELD. Ends by a signal that was passed on and ended COMMAND; "
+    "else\n"
+    "exits with its status (128+n if signal n ended it); 1 not acquired; 124\n"
+    "lock lost; 125 own failure; 126, 127 COMMAND not executable, not found.\n"
     "\nExamples:\n"
     "  rowlock run -n nightly -- /usr/local/bin/backup\n"
     "  rowlock run -w 10m report -c './report.sh >report.txt'\n";
@@ -106,8 +107,6 @@ int cmd_run(int argc, char **argv, struct common *common)
 
 	if (code < 0)
 		code = request_check(&request.task);
-	if (code < 0)
-		code = task_check_reach(&request.task);
 	if (code >= 0)
 		return code;
 	if (request.task.in_place)

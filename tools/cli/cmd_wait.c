@@ -5,7 +5,7 @@
  * lease: looks for a holder, with back-off, and leaves no trace. row: only
  * waiting in the server's queue tells, so the lock is acquired and released at
  * once. Failure modes: the time is up (1, or the code of -E), the server's
- * (125), a signal (128 and its number).
+ * (125), a signal, which ends this process.
  */
 #include <errno.h>
 #include <getopt.h>

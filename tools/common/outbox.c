@@ -3,17 +3,24 @@
  * Lines on their way to stderr: see outbox.h.
  *
  * One thread at a time writes, without the mutex; a line that comes meanwhile
- * is appended, and that thread writes it as well. Failure modes: a reader that
- * is gone takes everything; a box that is full takes nothing more.
+ * is appended, and that thread writes it as well. A thread of our own tries
+ * again while a line is kept, as the program may have nothing more to say.
+ * Failure modes: a reader that is gone takes everything; a box that is full
+ * takes nothing more; without a thread a line is kept until the next one.
  */
 #include "outbox.h"
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sink.h"
+
+/* The pause between two tries to write what is kept. A terminal that was
+ * stopped may seem to have room, so it is not asked. */
+#define RETRY_MS 1000
 
 static struct sink sink = { .fd = STDERR_FILENO, .own = -1 };
 
@@ -22,6 +29,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char box[65536];
 static size_t used;
 static bool writing;
+static bool retrying; /* there is a thread that does */
 
 void outbox_init(void)
 {
@@ -57,6 +65,35 @@ static void write_locked(void)
 	writing = false;
 }
 
+static void *retry(void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	while (used > 0) {
+		pthread_mutex_unlock(&mutex);
+		poll(NULL, 0, RETRY_MS);
+		pthread_mutex_lock(&mutex);
+		if (used > 0 && !writing)
+			write_locked();
+	}
+	retrying = false;
+	pthread_mutex_unlock(&mutex);
+	return arg;
+}
+
+/* Under the mutex. Signals are for the other threads. */
+static void start_retry_locked(void)
+{
+	sigset_t all, old;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	retrying = pthread_create(&thread, NULL, retry, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (retrying)
+		pthread_detach(thread);
+}
+
 bool outbox_put(const char *text, size_t size)
 {
 	bool fits;
@@ -69,6 +106,8 @@ bool outbox_put(const char *text, size_t size)
 	}
 	if (used > 0 && !writing)
 		write_locked();
+	if (used > 0 && !writing && !retrying)
+		start_retry_locked();
 	pthread_mutex_unlock(&mutex);
 	return fits;
 }

@@ -5,9 +5,10 @@
 /*
  * Lines on their way to stderr.
  *
- * A line is written at once if there is room for it, else kept, in order, until
- * the next one comes or the program ends. No caller ever waits for a reader: it
- * may be the thread that has to end a command.
+ * A line is written at once if there is room for it, else kept, in order, and
+ * tried again each second, and when the next one comes or the program ends. No
+ * caller ever waits for a reader: it may be the thread that has to end a
+ * command.
  */
 
 #include <stdbool.h>

@@ -29,8 +29,8 @@ void report_init(const char *program, enum report_style style);
 const char *report_priority(enum rowlock_log_level level);
 
 /** One line, without its newline. Any thread. Does not wait for whoever reads
- *  stderr: a line that finds no room is written before the next one, or at the
- *  end. */
+ *  stderr: a line that finds no room is written when there is some, before the
+ *  next one. */
 void report(enum rowlock_log_level level, const char *format, ...)
     RLK_PRINTF(2, 3);
 

@@ -5,6 +5,7 @@
  */
 #include "suggest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -54,10 +55,29 @@ static const char *meant(const char *word, const struct option *options)
 	return near;
 }
 
+/* getopt_long() writes argv[0] before its complaints, for which the journal
+ * wants a priority. */
+static int complaining_getopt(int argc, char **argv, const char *letters,
+			      const struct option *options, int *ret_index)
+{
+	char title[256], *name = argv[0];
+	int option;
+
+	if (argc < 1)
+		return -1;
+	snprintf(title, sizeof(title), "%s%s",
+		 report_priority(ROWLOCK_LOG_ERROR), name);
+	argv[0] = title;
+	option = getopt_long(argc, argv, letters, options, ret_index);
+	argv[0] = name;
+	return option;
+}
+
 int suggest_getopt(int argc, char **argv, const char *letters,
 		   const struct option *options, int *ret_index)
 {
-	int option = getopt_long(argc, argv, letters, options, ret_index);
+	int option =
+	    complaining_getopt(argc, argv, letters, options, ret_index);
 	const char *word = option == '?' ? argv[optind - 1] : "";
 	const char *near = NULL;
 

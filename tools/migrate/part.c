@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_SUCH_TABLE 1146
 #define NO_SUCH_ROUTINE 1305
 
 const struct part fence = {
@@ -45,7 +44,7 @@ static enum state look_at_fence(struct run *run)
 		"LIMIT 0",
 		&error);
 
-	if (number == NO_SUCH_TABLE)
+	if (number == ERROR_NO_SUCH_TABLE)
 		return MISSING;
 	if (number)
 		die(EXIT_REFUSED,

@@ -59,6 +59,9 @@ static void look_at_tables(struct run *run)
 		number = ask(run, sql, &error);
 		run->there[i] = number == 0;
 		run->hidden[i] = is_denied(number);
+		if (number && !run->hidden[i] && number != ERROR_NO_SUCH_TABLE)
+			die(EXIT_SERVER, "%s; nothing was changed",
+			    error.message);
 	}
 }
 

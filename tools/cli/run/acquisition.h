@@ -54,8 +54,8 @@ struct acquisition {
  *
  * Returns the signal that ended it, or 0. With a signal, and without the lock,
  * @result is ROWLOCK_ECANCELED. Does not return if a signal comes while there
- * is nothing to be cancelled, or a second one: it leaves the process with 128
- * and the signal.
+ * is nothing to be cancelled, or a second one: it ends the process by that
+ * signal (signals_die()).
  */
 int acquisition_run(struct acquisition *acquisition, struct signals *signals);
 

@@ -21,9 +21,22 @@
 #include "common/outbox.h"
 #include "common/report.h"
 
-static void say(const char *text)
+/* A line, which is written in one piece so that it cannot lose a part. */
+struct line {
+	char text[4096];
+	size_t size;
+};
+
+/* Add @text, of which half a line is enough. */
+static void say(const char *text, struct line *line)
 {
-	outbox_put_now(text, strlen(text));
+	size_t room = sizeof(line->text) - line->size;
+	size_t size = strnlen(text, sizeof(line->text) / 2);
+
+	if (size > room)
+		size = room;
+	memcpy(line->text + line->size, text, size);
+	line->size += size;
 }
 
 /* From a table, without memory of its own; so is musl's strerror(). */
@@ -40,15 +53,17 @@ static const char *describe(int error)
 static void fail_exec(const char *name, int error)
 {
 	const char *reason = describe(error);
+	struct line line = { .size = 0 };
 
-	say(report_priority(ROWLOCK_LOG_ERROR));
-	say("rowlock: cannot execute '");
-	say(name);
-	say("': ");
-	say(reason ? reason : "unknown error");
+	say(report_priority(ROWLOCK_LOG_ERROR), &line);
+	say("rowlock: cannot execute '", &line);
+	say(name, &line);
+	say("': ", &line);
+	say(reason ? reason : "unknown error", &line);
 	if (strchr(name, ' '))
-		say("; use -c for a shell command");
-	say("\n");
+		say("; use -c for a shell command", &line);
+	say("\n", &line);
+	outbox_put_now(line.text, line.size);
 	_exit(error == ENOENT || error == ENOTDIR ? 127 : 126);
 }
 

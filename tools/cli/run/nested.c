@@ -33,9 +33,11 @@ static bool read_line(const char *line, const char *name,
 	char word[8];
 	int at = 0;
 
-	return sscanf(line, "%7s %" SCNu64 " %63s %n", word, &outer->token,
+	/* A blank in a format takes all blanks, and a name may begin with one.
+	 */
+	return sscanf(line, "%7s %" SCNu64 " %63s%n", word, &outer->token,
 		      outer->command, &at) == 3 &&
-	       at > 0 && outer->token > 0 &&
+	       line[at++] == ' ' && outer->token > 0 &&
 	       strcmp(word, strategy_word(strategy)) == 0 &&
 	       strncmp(line + at, name, length) == 0 &&
 	       (line[at + (int) length] == '\n' || !line[at + (int) length]);
@@ -76,7 +78,9 @@ static int refuse(const struct nested *nested, const struct outer *outer,
 	reterr->mysql = 0;
 	snprintf(reterr->message, sizeof(reterr->message),
 		 "'%.100s' on %.60s is held for '%s', which runs this: '%.40s' "
-		 "would wait for itself; lock it in one of the two",
+		 "would wait for itself; lock it in one of the two, or, if the "
+		 "first does not wait for this, run it by 'env -u "
+		 "ROWLOCK_HELD'",
 		 outer->name, server, outer->command, nested->program);
 	return ROWLOCK_EDEADLOCK;
 }

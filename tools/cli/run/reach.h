@@ -3,18 +3,15 @@
 #define CLI_REACH_H
 
 /*
- * May we signal the command? A set-user-ID program, as sudo(8), becomes
- * another user's process, which we cannot end when the lock is lost.
+ * May we signal the command? A program that makes itself another user's, as
+ * sudo(8) does, cannot be ended by us when the lock is lost. A set-user-ID
+ * program that keeps its real user, as fusermount3(1) does, can be (kill(2)).
  */
 
-#include <stdbool.h>
 #include <sys/types.h>
 
-/** Is @program, found as execvp() finds it, one that runs as another user, to
- *  whom we may send no signal? */
-bool reach_is_beyond(const char *program);
-
-/** A process of @group that we may not signal, or 0. */
+/** A process of @group that we may not signal, or 0; if none can be found, but
+ *  we may signal none of them, @group. */
 pid_t reach_stranger(pid_t group);
 
 #endif

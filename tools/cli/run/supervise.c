@@ -49,6 +49,8 @@ struct run {
 	uint64_t reach_at; /* DEADLINE_NEVER: no more */
 	int lost_fd;
 	int timer_fd;
+	sigset_t passed; /* the signals that were passed on */
+	bool asked;      /* a signal that asks for an end was sent */
 };
 
 /* Each event counts once; how often it came does not matter. */
@@ -79,13 +81,18 @@ static uint64_t remaining_ms(const struct run *run)
 	return rowlock_remaining_ms(run->plan->lock);
 }
 
+/* The leader may be gone, so name a process that is there. */
 static void tell_refused(const struct run *run, int signal)
 {
+	pid_t stranger = reach_stranger(run->child.pid);
+
+	if (!stranger)
+		return;
 	report(ROWLOCK_LOG_ERROR,
 	       "%s: '%s' on %s: rowlock may not send signal %d to process %d, "
 	       "which is another user's: send it yourself",
 	       run->plan->title, run->plan->name, run->plan->server, signal,
-	       (int) run->child.pid);
+	       (int) stranger);
 }
 
 static void end_by_term(const struct run *run, uint64_t remaining)
@@ -175,17 +182,27 @@ static void child_stopped(struct run *run)
 	stop_too(run, signal);
 }
 
+/* One that does not ask for an end, as WINCH, is no loss if it cannot be sent.
+ */
+static void pass_on(struct run *run, int signal)
+{
+	bool fatal = signals_is_fatal(signal);
+
+	if (fatal && !signals_is_for_good(*run->plan->ret_told))
+		*run->plan->ret_told = signal;
+	run->asked = run->asked || fatal;
+	sigaddset(&run->passed, signal);
+	if (!child_signal(&run->child, signal) && fatal)
+		tell_refused(run, signal);
+}
+
 static void take_signals(struct run *run)
 {
 	int signal;
 
 	while ((signal = signals_next(run->plan->signals)) != 0) {
 		if (signal != SIGCHLD) {
-			if (!signals_is_for_good(*run->plan->ret_told) &&
-			    signals_is_fatal(signal))
-				*run->plan->ret_told = signal;
-			if (!child_signal(&run->child, signal))
-				tell_refused(run, signal);
+			pass_on(run, signal);
 			continue;
 		}
 		child_reap(&run->child);
@@ -203,6 +220,7 @@ static void give_way(struct run *run)
 	drain(challenge->fd);
 	if (run->deadline.phase != DEADLINE_WATCH)
 		return;
+	run->asked = true;
 	sent = child_signal(&run->child, SIGTERM);
 	child_signal(&run->child, SIGCONT);
 	report(ROWLOCK_LOG_INFO,
@@ -295,19 +313,21 @@ static void watch(struct run *run)
 
 /* The terminal's signal for a key goes to its group, which the command leads:
  * we learn of it by the command's exit status, killed by it or not. */
-static void note_key(const struct run *run)
+static void note_key(struct run *run)
 {
 	int signal = run->child.code - EXIT_SIGNAL;
 
 	if (run->terminal.given && run->child.ended &&
-	    (signal == SIGINT || signal == SIGQUIT))
+	    (signal == SIGINT || signal == SIGQUIT)) {
 		*run->plan->ret_told = signal;
+		sigaddset(&run->passed, signal);
+	}
 }
 
 /* End as the command ended: by its signal, if that was passed on. */
 static int status(const struct run *run)
 {
-	return run->child.killed && run->child.killed == *run->plan->ret_told
+	return run->child.killed && sigismember(&run->passed, run->child.killed)
 		   ? EXIT_KILLED + run->child.killed
 		   : run->child.code;
 }
@@ -315,7 +335,9 @@ static int status(const struct run *run)
 static int verdict(const struct run *run)
 {
 	bool lost = run->deadline.phase != DEADLINE_WATCH;
-	pid_t stranger = lost ? reach_stranger(run->child.pid) : 0;
+	/* A signal may have ended a part of the group only. */
+	pid_t stranger =
+	    lost || run->asked ? reach_stranger(run->child.pid) : 0;
 
 	if (stranger)
 		report(ROWLOCK_LOG_ERROR,
@@ -406,6 +428,7 @@ int supervise(const struct supervision *supervision)
 		       supervision->title, supervision->name, strerror(errno));
 		return EXIT_FAILED;
 	}
+	sigemptyset(&run.passed);
 	terminal_init(&run.terminal);
 	deadline_init(&run.deadline, supervision->ttl_ms);
 	rowlock_on_lost(supervision->lock, hold_lost, &run.lost_fd);

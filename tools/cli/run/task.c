@@ -17,7 +17,6 @@
 #include "common/report.h"
 #include "common/text.h"
 #include "run/environment.h"
-#include "run/reach.h"
 #include "run/supervise.h"
 
 /* The defaults and bounds of ttl_ms and row_idle_ms. */
@@ -175,17 +174,6 @@ int task_parse(struct task *task, int argc, char **argv, const char *letters,
 				       task->name);
 	task->argv = argv + optind;
 	return -1;
-}
-
-int task_check_reach(const struct task *task)
-{
-	if (task->in_place || !reach_is_beyond(task->argv[0]))
-		return -1;
-	report(ROWLOCK_LOG_ERROR,
-	       "%s: '%s' runs as another user, so rowlock could not end it if "
-	       "the lock '%s' is lost: run rowlock as that user%s",
-	       task->title, task->argv[0], task->name, task->or_else);
-	return EXIT_FAILED;
 }
 
 /* ------------------------------------------------------------------ run */

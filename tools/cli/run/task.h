@@ -78,9 +78,6 @@ typedef int (*task_option_fn)(struct task *task, int option);
 int task_parse(struct task *task, int argc, char **argv, const char *letters,
 	       const struct option *options, task_option_fn fn);
 
-/** Refuse a command that could not be ended. Returns -1, or the exit code. */
-int task_check_reach(const struct task *task);
-
 /** How to acquire its lock; @program is a room for a text. */
 struct acquisition task_acquisition(const struct task *task, char *program,
 				    size_t size);
