@@ -7,9 +7,8 @@
  *   - deletes the rows of sessions that were lost, and the receipts of
  *     transactions that have given their lock back (receipts.c)
  *   - checks in each third of the TTL that the rows of our holds are there
- *     (present.c),
- *     and finds out which lease was broken if a beat or that check says so
- *     (breaks.c)
+ *     (present.c), and finds out which lease was broken if a beat or that check
+ *     says so (breaks.c)
  *   - asks the server for an answer on another connection than a silent one
  *     (heard.c)
  *   - keeps idle connections of the pool alive and without transactions

@@ -66,6 +66,11 @@ enum rlk_fault rlk_client_fence(struct rowlock_client *client,
 				const struct rlk_mark *mark, int64_t until_ms,
 				int64_t dying_until_ms, bool persist);
 
+/** How often the server hears of a hold within a short bound (a TTL of leases,
+ * the idle bound of rows): a server that stands still costs it only what the
+ * last time has left, nine tenths less a 24th. */
+#define RLK_SIGNS_OF_LIFE 24
+
 /** The margin of @duration_ms for clocks that run at different rates: a tenth,
  * at least 50 ms (chrony may slew by 8 %). */
 uint64_t rlk_margin(uint64_t duration_ms);

@@ -9,10 +9,6 @@
 
 struct rowlock;
 
-/**
- * A thread in rowlock_acquire(), on its stack. It sleeps on a condition that is
- * its own meanwhile, so a grant, a cancel or an alarm wakes only this thread.
- */
 /** The request of the caller. */
 struct rlk_wish {
 	bool try;
@@ -23,6 +19,10 @@ struct rlk_wish {
 	unsigned int count;   /* and the number wanted */
 };
 
+/**
+ * A thread in rowlock_acquire(), on its stack. It sleeps on a condition that is
+ * its own meanwhile, so a grant, a cancel or an alarm wakes only this thread.
+ */
 struct rlk_waiter {
 	struct rlk_list node; /* in its name's queue */
 	struct rowlock *lock;

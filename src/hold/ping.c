@@ -17,7 +17,7 @@ uint64_t rlk_ping_ms(const struct rlk_hold *hold)
 	const struct rowlock_client *client = hold->name->client;
 
 	if (hold->name->strategy->pins_connection)
-		return client->row_idle_ms / 24;
+		return client->row_idle_ms / RLK_SIGNS_OF_LIFE;
 	return rlk_conn_profile(hold->conn)->idle_s * UINT64_C(1000) / 3;
 }
 

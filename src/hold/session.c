@@ -88,7 +88,7 @@ uint64_t rlk_session_beat_ms(const struct rowlock_client *client)
 {
 	uint64_t ttl = client->ttl_ms;
 	uint64_t brief = ttl < SHORT_TTL_MS ? ttl : SHORT_TTL_MS;
-	uint64_t beat = brief / 24 + (ttl - brief) / 2;
+	uint64_t beat = brief / RLK_SIGNS_OF_LIFE + (ttl - brief) / 2;
 
 	return beat < ttl / 3 ? beat : ttl / 3;
 }

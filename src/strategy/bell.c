@@ -75,12 +75,12 @@ static const struct rlk_stmt_def wait_writer_def = {
 	.waits = true,
 };
 
-/* COALESCE() and IF() evaluate what they need only. */
 #define USED(n) ", IS_USED_LOCK(" LANE(n) ")"
-#define LEAVE(n) " + COALESCE(RELEASE_LOCK(" LANE(n) "), 0)"
-
 #define ANY_LANE "COALESCE(NULL" EACH_LANE(USED) ")"
+#define LEAVE(n) " + COALESCE(RELEASE_LOCK(" LANE(n) "), 0)"
+#define LEAVE_ALL "COALESCE(" LET_GO ", 0)" EACH_LANE(LEAVE)
 
+/* The number is RLK_BELL_PASSES. */
 static const struct rlk_stmt_def owner_with_gate_def = {
 	"look who is first in line",
 	"SELECT CAST(IF(" ANY_LANE " IS NULL, IS_USED_LOCK(b.bell), "
@@ -88,11 +88,10 @@ static const struct rlk_stmt_def owner_with_gate_def = {
 	.once = true,
 };
 
-static const struct rlk_stmt_def leave_all_def = {
+static const struct rlk_stmt_def leave_with_gate_def = {
 	"ring",
-	"SELECT CAST(COALESCE(" LET_GO ", 0)" EACH_LANE(
-	    LEAVE) " AS SIGNED), "
-		   "CAST(IS_USED_LOCK(b.bell) AS UNSIGNED)" OF_BELL,
+	"SELECT CAST(" LEAVE_ALL " AS SIGNED), "
+	"CAST(IS_USED_LOCK(b.bell) AS UNSIGNED)" OF_BELL,
 	.once = true,
 };
 
@@ -284,23 +283,10 @@ enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
 	const struct rlk_value params[] = { rlk_text(bell.text),
 					    rlk_text(bell.text) };
 	struct rlk_reply reply;
-	enum rlk_fault fault =
-	    rlk_stmt_run(conn, &leave_def, params, &reply, reterr);
-
-	if (fault || !reply.has_row)
-		return fault;
-	return check_left(conn, reply.columns[1].u64, reterr);
-}
-
-enum rlk_fault rlk_bell_leave_all(struct rlk_conn *conn,
-				  const struct rlk_request *request,
-				  struct rowlock_errinfo *reterr)
-{
-	struct rlk_bell bell = rlk_bell_of(conn, request);
-	const struct rlk_value params[] = { rlk_text(bell.text) };
-	struct rlk_reply reply;
-	enum rlk_fault fault =
-	    rlk_stmt_run(conn, &leave_all_def, params, &reply, reterr);
+	enum rlk_fault fault = rlk_stmt_run(
+	    conn,
+	    rlk_bell_has_gate(request) ? &leave_with_gate_def : &leave_def,
+	    params, &reply, reterr);
 
 	if (fault || !reply.has_row)
 		return fault;

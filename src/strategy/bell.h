@@ -78,18 +78,13 @@ enum rlk_fault rlk_bell_ring(struct rlk_conn *conn,
 			     const struct rlk_request *request,
 			     struct rowlock_errinfo *reterr);
 
-/** The same for one who stood in line, on a connection that has no other bell.
- *  RLK_REFUSED: it has it still, as something on the way has sent the wait
- *  twice; then it goes with the connection. */
+/** The same for one that stood in line, on a connection that has no other bell.
+ *  A bell with a gate is let go with all that the connection has of it, bell or
+ *  lane. RLK_REFUSED: it has the bell still, as something on the way has sent
+ *  the wait twice; then it goes with the connection. */
 enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
 			      const struct rlk_request *request,
 			      struct rowlock_errinfo *reterr);
-
-/** As rlk_bell_leave() for a bell with a gate, if it is not known whether the
- *  connection has it, or a lane, or neither. */
-enum rlk_fault rlk_bell_leave_all(struct rlk_conn *conn,
-				  const struct rlk_request *request,
-				  struct rowlock_errinfo *reterr);
 
 /** As rlk_bell_leave(), by a reader that was let in: for a round trip the gate
  *  is open, and the readers behind it let the bell go by. */

@@ -51,7 +51,6 @@
 #include "hold/session.h"
 #include "strategy/bell.h"
 #include "wait/holder.h"
-#include "wait/settle.h"
 #include "wait/spot.h"
 
 #include <stdatomic.h>

@@ -71,9 +71,6 @@ static enum rlk_fault leave(const struct rlk_asking *asking,
 	if (line == RLK_LINE_PASSES)
 		return rlk_bell_leave_lane(asking->conn, request,
 					   asking->spot.lane, reterr);
-	/* Its wait was interrupted. */
-	if (line != RLK_LINE_FRONT && rlk_bell_has_gate(request))
-		return rlk_bell_leave_all(asking->conn, request, reterr);
 	return granted && asking->name->strategy->shared
 		   ? rlk_bell_leave_open(asking->conn, request, reterr)
 		   : rlk_bell_leave(asking->conn, request, reterr);

@@ -86,6 +86,15 @@ class Unread(ToolTest):
         process.terminate()
         process.wait(patience())
 
+    def behind_a_full_pipe(self):
+        """A run whose stderr has no room, and the pipe's other end."""
+        read, write = os.pipe()
+        self.addCleanup(os.close, read)
+        fill(write)
+        process = self.ready("run", "-v", stderr=write)
+        os.close(write)
+        return process, read
+
     def test_what_the_library_logs_keeps_nothing_back(self):
         process = self.ready("run", "-v", stderr=self.pipe()[1])
         self.fake.say(*["log " + "x" * 60] * 2000)
@@ -94,11 +103,7 @@ class Unread(ToolTest):
         self.assertEqual(process.wait(patience()), 124)
 
     def test_what_nobody_has_read_is_written_later_and_counted(self):
-        read, write = os.pipe()
-        self.addCleanup(os.close, read)
-        fill(write)
-        process = self.ready("run", "-v", stderr=write)
-        os.close(write)
+        process, read = self.behind_a_full_pipe()
         self.fake.say(*[f"log line {i} " + "x" * 4000 for i in range(30)])
         self.fake.say("lose")
         self.assertEqual(process.stdout.readline(), "TERM\n")
@@ -115,11 +120,7 @@ class Unread(ToolTest):
         self.assertEqual(kept + missing, 30)
 
     def test_a_message_is_written_when_somebody_reads_and_not_with_the_next(self):
-        read, write = os.pipe()
-        self.addCleanup(os.close, read)
-        fill(write)
-        process = self.ready("run", "-v", stderr=write)
-        os.close(write)
+        process, read = self.behind_a_full_pipe()
         text = b""
         while b"run: acquired 'j'" not in text:
             piece = os.read(read, 65536)

@@ -515,13 +515,13 @@ static void who_does_not_know_what_it_has_leaves_it_all(void **state)
 	take_beside(ground, &reader, "gate");
 	take_beside(ground, &reader, "1");
 	assert_int_equal(stand(ground, 1, &reader).lane, 2);
-	assert_done(rlk_bell_leave_all(ground->conns[1], &reader, &err), &err);
+	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err), &err);
 	leave_beside(ground);
 	assert_true(bell_owner(ground, &reader) == 0);
 	assert_true(stand(ground, 1, &reader).got);
-	assert_done(rlk_bell_leave_all(ground->conns[1], &reader, &err), &err);
+	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err), &err);
 	assert_true(bell_owner(ground, &reader) == 0);
-	assert_done(rlk_bell_leave_all(ground->conns[1], &reader, &err), &err);
+	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err), &err);
 }
 
 /* The gate may be closed before the other sees it: again, then. */

@@ -224,13 +224,6 @@ enum rlk_fault rlk_bell_leave(struct rlk_conn *conn,
 	return rlk_bell_ring(conn, request, reterr);
 }
 
-enum rlk_fault rlk_bell_leave_all(struct rlk_conn *conn,
-				  const struct rlk_request *request,
-				  struct rowlock_errinfo *reterr)
-{
-	return rlk_bell_ring(conn, request, reterr);
-}
-
 enum rlk_fault rlk_bell_leave_open(struct rlk_conn *conn,
 				   const struct rlk_request *request,
 				   struct rowlock_errinfo *reterr)
