@@ -127,6 +127,17 @@ static void move_locked(struct rowlock_client *client, const char *server)
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
 
+/* The rows of holds are looked for behind a beat in each third of the TTL. While
+ * there is no hold, only names that were released long ago can have come back: a
+ * look in each TTL is enough. */
+static bool look_is_due_locked(const struct rowlock_client *client, int64_t now)
+{
+	uint64_t more =
+	    rlk_list_empty(&client->session.holds) ? client->ttl_ms * 2 / 3 : 0;
+
+	return now >= rlk_after(client->session.next_look_ms, more);
+}
+
 /* Act on a beat's answer, by @server. */
 static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 		     const struct rlk_beat *beat, const char *server)
@@ -154,7 +165,7 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	client->look_breaks =
 	    client->look_breaks || session->breaks != beat->breaks;
 	session->breaks = beat->breaks;
-	if (t0 >= session->next_look_ms) {
+	if (look_is_due_locked(client, t0)) {
 		session->next_look_ms = rlk_after(t0, client->ttl_ms / 3);
 		client->look_late = client->look_present;
 		client->look_present = true;

@@ -12,7 +12,8 @@
  * restored. No beat shows it, as the session's row may still be there. So a
  * look at the rows of our holds, by primary key, follows a beat in each third
  * of the TTL: 256 in a statement, and at most 64 statements, to leave the
- * server time for others; the rest follows after the next beat.
+ * server time for others; the rest follows after the next beat. Without a hold
+ * the session's row alone is looked at, once a TTL.
  *
  * A missing row alone proves nothing: its hold may be released at this moment.
  * If the hold is held before and after the look, the look that follows a break

@@ -118,6 +118,24 @@ static void rows_are_looked_for_every_third_of_the_ttl(void **state)
 	end(&one);
 }
 
+/* Nobody waits for the answer of a look at an idle client's session. */
+static void session_without_a_hold_is_looked_at_once_a_ttl(void **state)
+{
+	struct world_of_one one = begin_with_ttl(9600);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_release(one.lock, &err));
+	for (unsigned int i = 1; i <= 24; i++) {
+		fake_advance(400);
+		fake_await(FAKE_BEAT, i);
+		await_valid_until(&one, i * 400 + 8640);
+		fake_await(FAKE_SESSION_LOOK, i < 17 ? 0 : 1);
+	}
+	assert_int_equal(fake_count(FAKE_SESSION_LOOK), 1);
+	fake_end(one.lock, one.client);
+}
+
 static void one_beat_serves_all_holds(void **state)
 {
 	struct world_of_one one = begin();
@@ -461,6 +479,8 @@ int main(void)
 		     short_ttl_is_beaten_more_often),
 		FAKE("rows are looked for every third of the TTL",
 		     rows_are_looked_for_every_third_of_the_ttl),
+		FAKE("a session without a hold is looked at once a TTL",
+		     session_without_a_hold_is_looked_at_once_a_ttl),
 		FAKE("one beat serves all holds", one_beat_serves_all_holds),
 		FAKE("a late answer moves the deadline from its own start",
 		     late_answer_moves_the_deadline_from_its_own_start),
