@@ -127,9 +127,9 @@ static void move_locked(struct rowlock_client *client, const char *server)
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
 
-/* The rows of holds are looked for behind a beat in each third of the TTL. While
- * there is no hold, only names that were released long ago can have come back: a
- * look in each TTL is enough. */
+/* The rows of holds are looked for behind a beat in each third of the TTL.
+ * While there is no hold, only names that were released long ago can have come
+ * back: a look in each TTL is enough. */
 static bool look_is_due_locked(const struct rowlock_client *client, int64_t now)
 {
 	uint64_t more =

@@ -97,7 +97,7 @@ class Server:
             self._write(account, word)
 
 
-# What each does. Lots say for how long.
+# Each event returns when it is over. Lots say how long it lasts.
 
 def restart(server, lots):
     server.sql('SHUTDOWN')
