@@ -24,7 +24,7 @@ static const char usage[] =
     "  --count N     many: of locks; pairs: end when each thread has made N\n"
     "  --list        the systems that this program was built with\n"
     "It is started and told when to do what by tools/bench; see\n"
-    "tests/bench/README.md. The database is that of ROWLOCK_DSN.\n";
+    "tools/lib/bench/README.md. The database is that of ROWLOCK_DSN.\n";
 
 static const struct bench_system *const systems[] = {
 	&bench_row,

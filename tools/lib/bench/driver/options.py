@@ -11,7 +11,7 @@ from figures import Place
 from stage import SYSTEMS
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), '..', '..',
-                                     '..'))
+                                     '..', '..'))
 
 
 def number(kind, least, most, words):
@@ -94,7 +94,7 @@ def parse(words=None):
         epilog='Exit status: 0 all of it ran, 1 something failed to (or, with '
         '--strict, a bar does not hold, or none could be judged), 2 it could '
         'not be done, and nothing was measured, 130 interrupted. What the '
-        'workloads and systems are: tests/bench/README.md.')
+        'workloads and systems are: tools/lib/bench/README.md.')
     parser.add_argument('--quick', action='store_true',
                         help='one short round, under 90 seconds in all')
     parser.add_argument('--only', metavar='WORDS',

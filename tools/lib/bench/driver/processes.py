@@ -15,7 +15,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, os.path.join(HERE, '..', '..', 'lib'))
+sys.path.insert(0, os.path.join(HERE, '..', '..', '..', '..', 'tests', 'lib'))
 
 # pylint: disable=wrong-import-position
 from patience import load  # noqa: E402
