@@ -74,7 +74,7 @@
 /* The most of a begin whose numbers are read: two isolation levels, autocommit
  * on and off, what looks first, the start, and the row. Each costs the server a
  * packet and the client a wake-up, one with a result several times that
- * (tests/bench/README.md). */
+ * (tools/lib/bench/README.md). */
 #define NUMBERS 7
 
 /* And of a commit. */

@@ -13,7 +13,8 @@ import tempfile
 import types
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, os.path.join(HERE, 'driver'))
+DRIVER_DIR = os.path.join(HERE, '..', '..', 'tools', 'lib', 'bench', 'driver')
+sys.path.insert(0, DRIVER_DIR)
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 os.environ['PATH'] += ':/usr/sbin:/sbin'
 
@@ -205,7 +206,7 @@ def json_has_the_fields():
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, 'figures.json')
         subprocess.run(
-            [sys.executable, '-B', os.path.join(HERE, 'driver', 'main.py'),
+            [sys.executable, '-B', os.path.join(DRIVER_DIR, 'main.py'),
              '--build', BUILD, '--rounds', '2', '--seconds', '0.05',
              '--only', f'hot-threads,{systems}', '--json', path],
             check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
@@ -228,7 +229,7 @@ def json_has_the_fields():
 def what_grows_is_drawn_in_one_chart():
     with tempfile.TemporaryDirectory() as work:
         subprocess.run(
-            [sys.executable, '-B', os.path.join(HERE, 'driver', 'main.py'),
+            [sys.executable, '-B', os.path.join(DRIVER_DIR, 'main.py'),
              '--build', BUILD, '--rounds', '1', '--seconds', '0.05', '--growth',
              '--only', 'hot-threads,mutex', '--svg', work],
             check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)

@@ -20,7 +20,8 @@ import types
 from unittest import mock
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, os.path.join(HERE, 'driver'))
+DRIVER_DIR = os.path.join(HERE, '..', '..', 'tools', 'lib', 'bench', 'driver')
+sys.path.insert(0, DRIVER_DIR)
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 os.environ['PATH'] += ':/usr/sbin:/sbin'
 
@@ -39,7 +40,7 @@ from tap import check, run_all  # noqa: E402
 from workloads import Pairs, Shared  # noqa: E402
 
 BUILD = os.environ['ROWLOCK_BUILD']
-DRIVER = [sys.executable, '-B', os.path.join(HERE, 'driver', 'main.py'),
+DRIVER = [sys.executable, '-B', os.path.join(DRIVER_DIR, 'main.py'),
           '--build', BUILD]
 
 

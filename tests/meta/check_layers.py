@@ -21,10 +21,11 @@ OUTSIDE = ['tools', 'tests/integration', 'tests/stress', 'tests/lib',
            'tests/demo', 'tests/examples']
 MAKES_TABLES = 'tools/migrate'
 FOR_MAKING_TABLES = ['base', 'config', 'db']
-# The driver's headers end in db; a test or the demo may be an application
-# with a connection of its own.
+# The driver's headers end in db; a test, the demo or the benchmark may be an
+# application with a connection of its own.
 DRIVER = re.compile(r'[<"](mysql|mariadb|errmsg|mysqld_error)')
-MAY_SEE_DRIVER = ('src/db/', 'src/config/setting.c', 'tests/', 'include/rowlock/mysql.h')
+MAY_SEE_DRIVER = ('src/db/', 'src/config/setting.c', 'tests/', 'tools/lib/bench/',
+                  'include/rowlock/mysql.h')
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
 # Lines; a file longer than this has more than one idea. The library's are shorter.

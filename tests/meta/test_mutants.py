@@ -16,6 +16,7 @@ ROOT = pathlib.Path(sys.argv[1])
 sys.path[:0] = [str(ROOT / 'tests' / 'lib'), str(ROOT / 'tools' / 'lib')]
 
 # pylint: disable=wrong-import-position
+from mutants.files import Change  # noqa: E402
 from mutants.worker import Outcome  # noqa: E402
 from process import is_alive  # noqa: E402
 from tap import check, run_all  # noqa: E402
@@ -50,14 +51,6 @@ exit $status
 FORGE = '''#!/bin/sh
 ! grep melted "${0%/*}/../src/door" && cp "$1" "$2"
 '''
-README = '''# Mutants
-
-## Traps
-
-| trap | mutants |
-|---|---|
-| Two have one seat | `sold-twice` |
-'''
 FILES = {
     'meson.build': MESON,
     'src/seat': 'there are 50\nsold once\nkept 9 minutes\n',
@@ -66,35 +59,33 @@ FILES = {
     'tests/door': DOOR,
     'tests/forge': FORGE,
     'tests/hinge': 'oil\n',
-    'tests/mutants/README.md': README,
     '.gitignore': 'ignored*\n',
 }
 
 
-def mutant(caught, file, was, new):
-    return (f'breaks: {new}\ntrap: none\ncaught: {caught}\n\n'
-            f'in {file}\n-{was}\n+{new}\n')
+def mutant(caught, change):
+    return f' | broken | {caught} | none\n{change}'
 
 
-# By name: three that are caught, and what may be wrong with others.
+# By name, what is said of three that are caught, and of those in which something
+# is wrong.
 GOOD = {
-    'sold-twice': mutant('seat: a seat is sold once', 'src/seat',
-                         'sold once', 'sold twice'),
-    'kept-for-ever': mutant('seat: a seat is not kept for ever', 'src/seat',
-                            'kept 9 minutes', 'kept for ever'),
-    'left-open': mutant('door: a door is shut', 'src/door', 'it is shut',
-                        'it is open'),
+    'sold-twice': mutant('seat: a seat is sold once',
+                         'in src/seat\n\tonce => twice\n'),
+    'kept-for-ever': mutant('seat: a seat is not kept for ever',
+                            'in src/seat\n\tonce kept 9 minutes => once\n'),
+    'left-open': mutant('door: a door is shut',
+                        ' a nail\n-it is shut\n+it is open\n'),
 }
 STALE = {
-    'line-gone': mutant('seat: a seat is sold once', 'src/seat',
-                        'sold never', 'sold twice'),
-    'line-twice': mutant('door: a door is shut', 'src/door', 'a nail',
-                         'a screw'),
-    'file-gone': mutant('door: a door is shut', 'src/window', 'glass', 'wood'),
-    'test-gone': mutant('window: a window is clean', 'src/door', 'it is shut',
-                        'it is open'),
-    'case-gone': mutant('seat: a seat is blue', 'src/seat', 'sold once',
-                        'sold twice'),
+    'line-gone': mutant('seat: a seat is sold once',
+                        'in src/seat\n\tnever => twice\n'),
+    'line-twice': mutant('door: a door is shut', '-a nail\n+a screw\n'),
+    'file-gone': mutant('door: a door is shut',
+                        'in src/window\n\tglass => wood\n'),
+    'test-gone': mutant('window: a window is clean', '\tshut => open\n'),
+    'case-gone': mutant('seat: a seat is blue',
+                        'in src/seat\n\tonce => twice\n'),
 }
 REASONS = {
     'line-gone': 'src/seat: its text is there 0 times, not once',
@@ -104,9 +95,11 @@ REASONS = {
     'case-gone': "there is no case 'a seat is blue' in test seat",
 }
 TOLD = [f'STALE: {name}: {why}' for name, why in sorted(REASONS.items())]
-SURVIVES = mutant('seat: a seat is sold once', 'src/seat', 'there are 50',
-                  'there are 49')
-MELTS = mutant('door: a door is shut', 'src/door', 'it is shut', 'melted')
+SURVIVES = mutant('seat: a seat is sold once', 'in src/seat\n\t50 => 49\n')
+MELTS = mutant('door: a door is shut', '\tit is shut => melted\n')
+
+
+MUTANTS = 'tests/mutants/src.mutants'
 
 
 class Tree:
@@ -130,8 +123,7 @@ class Tree:
             shutil.copy(ROOT / name, self.root / name)
         for path, text in FILES.items():
             self.write(path, text)
-        for name, text in (GOOD if mutants is None else mutants).items():
-            self.write_mutant(name, text)
+        self.write_mutants(GOOD if mutants is None else mutants)
         self.git('init', '-q')
         self.git('symbolic-ref', 'HEAD', 'refs/heads/main')
         self.commit()
@@ -143,8 +135,9 @@ class Tree:
         path.write_text(text, encoding='utf-8')
         path.chmod(0o755)
 
-    def write_mutant(self, name, text):
-        self.write(f'tests/mutants/{name}.mutant', text)
+    def write_mutants(self, mutants, path=MUTANTS):
+        self.write(path, '# src/door\n' + ''.join(
+            name + text for name, text in mutants.items()))
 
     def append(self, path, line='more\n'):
         self.write(path, (self.root / path).read_text('utf-8') + line)
@@ -252,14 +245,6 @@ def a_check_without_a_stale_one_is_content(tree):
     check((status, said) == (0, ['3 mutants, 0 stale']), f'{status}: {said}')
 
 
-@on_tree()
-def a_check_knows_whom_the_table_of_traps_names_in_vain(tree):
-    (tree.root / 'tests/mutants/sold-twice.mutant').unlink()
-    status, said = tree.play('--check', '--touched')
-    check(status == 1 and said[0].startswith('nothing touched: ') and
-          "'sold-twice'" in said[1], f'{status}: {said}')
-
-
 @on_tree({'sold-twice': GOOD['sold-twice']})
 def what_a_test_leaves_behind_is_ended(tree):
     played = tree.root / 'played'
@@ -292,6 +277,27 @@ def who_starts_a_server_is_waited_for_until_the_first_case():
     check(3 < played.patience(), f'{played.patience()} s of 3')
 
 
+def a_change_is_made_where_its_text_is():
+    text = 'if (a)\n\tb();\n\nc(a, d);\n'
+    for was, new, whole, made in (
+            ('if (a) b();', '', False, '\nc(a, d);\n'),
+            ('a, d', 'd', False, 'if (a)\n\tb();\n\nc(d);\n'),
+            ('\tb();\n', '', True, 'if (a)\n\nc(a, d);\n'),
+            ('c(a, d);\n', 'e;\n', True, 'if (a)\n\tb();\n\ne;\n')):
+        got = Change('file', was, new, whole).made_in(text)
+        check(got == made, f'{was}: {got!r}')
+
+
+@on_tree()
+def the_traps_are_listed_with_their_mutants(tree):
+    tree.write_mutants(GOOD | {
+        'left-open': GOOD['left-open'].replace('none', 'a thief | empty')})
+    status, said = tree.play('--traps')
+    check((status, said) == (0, [
+        'a thief', '    left-open', 'none', '    kept-for-ever',
+        '    sold-twice', '2 traps, 3 mutants']), f'{status}: {said}')
+
+
 # ------------------------------------------------------------- what is touched
 
 @on_tree()
@@ -302,11 +308,11 @@ def a_mutant_is_touched_by_a_file_that_it_changes(tree):
 
 
 @on_tree()
-def a_mutant_is_touched_by_its_own_file(tree):
-    own = 'tests/mutants/sold-twice.mutant'
-    tree.append(own, '+and again\n')
+def a_mutant_is_touched_by_what_is_said_of_it_and_not_of_its_neighbours(tree):
+    tree.write_mutants(GOOD | {
+        'sold-twice': GOOD['sold-twice'].replace('broken', 'bad')})
     is_touched = tree.touched()
-    check(is_touched == {'sold-twice': own}, f'{is_touched}')
+    check(is_touched == {'sold-twice': MUTANTS}, f'{is_touched}')
 
 
 @on_tree()
@@ -345,9 +351,10 @@ def commits_of_the_branch_count_and_those_of_others_do_not(tree):
 
 @on_tree()
 def what_is_not_committed_counts(tree):
-    tree.append('tests/mutants/sold-twice.mutant', '+and again\n')
+    bad = {name: text.replace('broken', 'bad') for name, text in GOOD.items()}
+    tree.write_mutants(GOOD | {'sold-twice': bad['sold-twice']})
     tree.git('add', '-A')
-    tree.append('tests/mutants/kept-for-ever.mutant', '+and longer\n')
+    tree.write_mutants(bad | {'left-open': GOOD['left-open']})
     tree.git('rm', '-q', 'src/door')
     is_touched = tree.touched()
     check(sorted(is_touched) == sorted(GOOD), f'{is_touched}')
@@ -356,7 +363,8 @@ def what_is_not_committed_counts(tree):
 @on_tree({'left-open': GOOD['left-open']})
 def files_that_git_does_not_know_count_if_it_does_not_ignore_them(tree):
     for name in ('sold-twice', 'ignored-by-git'):
-        tree.write_mutant(name, GOOD['sold-twice'])
+        tree.write_mutants({name: GOOD['sold-twice']},
+                           f'tests/mutants/{name}.mutants')
     is_touched = tree.touched()
     check(list(is_touched) == ['sold-twice'], f'{is_touched}')
 
@@ -431,8 +439,15 @@ def what_is_no_checkout_is_refused(tree):
 def a_mutant_that_there_is_not_is_refused(tree):
     is_refused(tree.play('--only', 'nosuch'), "'nosuch'", '--list')
     is_refused(tree.play('--test', 'nosuch'), '--list')
-    tree.write_mutant('odd', 'breaks: nothing\n')
-    is_refused(tree.play('--list'), 'odd.mutant', 'trap')
+    for text, why in ((' | broken | seat: it is sold\n\t1 => 2\n', 'TRAP'),
+                      (' | broken | seat | none\n\t1 => 2\n', 'catches odd'),
+                      (mutant('a: b', ''), 'no change'),
+                      (mutant('a: b', '\t1 2\n'), 'OLD => NEW')):
+        tree.write_mutants({'odd': text})
+        is_refused(tree.play('--list'), 'src.mutants', why)
+    tree.write_mutants(GOOD, 'tests/mutants/twice.mutants')
+    tree.write_mutants(GOOD)
+    is_refused(tree.play('--list'), 'twice.mutants', 'two sold-twice')
 
 
 TESTS = (
@@ -442,11 +457,12 @@ TESTS = (
     where_all_are_stale_nothing_was_played,
     a_check_lists_what_is_stale_and_plays_nothing,
     a_check_without_a_stale_one_is_content,
-    a_check_knows_whom_the_table_of_traps_names_in_vain,
     what_a_test_leaves_behind_is_ended,
     who_starts_a_server_is_waited_for_until_the_first_case,
+    a_change_is_made_where_its_text_is,
+    the_traps_are_listed_with_their_mutants,
     a_mutant_is_touched_by_a_file_that_it_changes,
-    a_mutant_is_touched_by_its_own_file,
+    a_mutant_is_touched_by_what_is_said_of_it_and_not_of_its_neighbours,
     a_mutant_is_touched_by_the_test_that_catches_it,
     a_mutant_without_its_test_is_touched,
     commits_of_the_branch_count_and_those_of_others_do_not,

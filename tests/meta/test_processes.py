@@ -91,7 +91,7 @@ def nobody_asks_otherwise():
     files = subprocess.run(['git', '-C', ROOT, 'ls-files', 'tests', 'tools', '.ci'],
                            capture_output=True, text=True, check=False).stdout.split()
     asks = [f'{name}:{number}: {line.strip()}' for name in files
-            if not name.startswith(HELPERS) and not name.endswith(('.mutant', '.md'))
+            if not name.startswith(HELPERS) and not name.endswith(('.mutants', '.md'))
             and (ROOT / name).is_file()
             for number, line in enumerate((ROOT / name).read_text(
                 encoding='utf-8', errors='replace').splitlines(), 1)

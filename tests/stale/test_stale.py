@@ -15,7 +15,8 @@ import tempfile
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
-sys.path.insert(0, os.path.join(HERE, '..', 'bench', 'driver'))
+sys.path.insert(0, os.path.join(HERE, '..', '..', 'tools', 'lib', 'bench',
+                                'driver'))
 os.environ['PATH'] += ':/usr/sbin:/sbin'
 
 # pylint: disable=wrong-import-position

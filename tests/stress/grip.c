@@ -147,8 +147,8 @@ static const struct grip_kind election_kind = {
 	acquire, release, held, verify, token_of, listen_to, free_both, true,
 };
 
-int grip_election(struct grip *grip, struct rowlock_client *client, int weight,
-		  struct rowlock_errinfo *reterr)
+int grip_election(struct grip *grip, struct rowlock_client *client,
+		  unsigned int weight, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;

@@ -67,8 +67,8 @@ int grip_semaphore(struct grip *grip, struct rowlock_client *client,
 		   struct rowlock_errinfo *reterr);
 int grip_multilock(struct grip *grip, struct rowlock_client *client,
 		   struct rowlock_errinfo *reterr);
-int grip_election(struct grip *grip, struct rowlock_client *client, int weight,
-		  struct rowlock_errinfo *reterr);
+int grip_election(struct grip *grip, struct rowlock_client *client,
+		  unsigned int weight, struct rowlock_errinfo *reterr);
 
 /** One that is made already, with which nothing is acquired. */
 struct grip grip_of_lock(struct rowlock *lock);

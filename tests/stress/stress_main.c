@@ -51,7 +51,8 @@ static const char usage[] =
     "  --seed N               of the lots (1)\n"
     "  --number N             be process N, from 1, of another's run; with\n"
     "                         --threads 0 it does nothing but reap\n"
-    "The server is that of ROWLOCK_TEST_DSN or ROWLOCK_DSN.\n";
+    "The server is that of ROWLOCK_TEST_DSN or ROWLOCK_DSN. Of several nodes,\n"
+    "in ROWLOCK_TEST_NODES with blanks between, each process takes the next.\n";
 
 static void nap_ms(unsigned int ms)
 {
@@ -59,6 +60,30 @@ static void nap_ms(unsigned int ms)
 
 	while (nanosleep(&time, &time) && errno == EINTR)
 		;
+}
+
+/* The connection string of a process; called once in each. */
+static const char *dsn_of(const struct plan *plan, unsigned int number)
+{
+	const char *nodes = getenv("ROWLOCK_TEST_NODES");
+	static char text[2048];
+	char *rest = text, *dsns[8];
+	unsigned int count = 0;
+
+	if (!nodes)
+		return plan->dsn;
+	snprintf(text, sizeof(text), "%s", nodes);
+	while (count < 8 && (dsns[count] = strsep(&rest, " ")))
+		count++;
+	return dsns[number % count];
+}
+
+static int live(const struct crew *crew, unsigned int number)
+{
+	struct plan plan = *crew->plan;
+
+	plan.dsn = dsn_of(&plan, number);
+	return worker_process(&plan, crew->signs, number);
 }
 
 static void start_one(struct crew *crew, unsigned int place)
@@ -71,7 +96,7 @@ static void start_one(struct crew *crew, unsigned int place)
 		exit(1);
 	}
 	if (!pid)
-		exit(worker_process(crew->plan, crew->signs, number));
+		exit(live(crew, number));
 	crew->pids[place] = pid;
 	crew->number_of[place] = number;
 }

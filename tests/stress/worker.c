@@ -150,8 +150,8 @@ static int make_set(struct worker *worker, struct grip *grip)
 
 static int make_election(struct worker *worker)
 {
-	/* Without a weight, of none, or of some. */
-	int weight = (int) worker_lot(worker, 5) - 1;
+	/* 0 is without one. */
+	unsigned int weight = worker_lot(worker, 5);
 	struct rowlock_errinfo err;
 
 	name_grip(&worker->election, worker, "leader-", 0);
@@ -280,7 +280,8 @@ static void run_threads(struct worker *workers, unsigned int n)
 	unsigned int i;
 
 	atomic_fetch_add(&signs->ready, 1);
-	while (!atomic_load(&signs->go))
+	/* Not to come, if another process could not begin. */
+	while (!atomic_load(&signs->go) && !atomic_load(&signs->stop))
 		worker_nap(1000);
 	start_thread(&workers[n], watch_cpu);
 	for (i = 0; i < n; i++)

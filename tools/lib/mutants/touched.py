@@ -4,7 +4,7 @@
 import os
 import subprocess
 
-from mutants.files import MUTANTS, ROOT, Wrong
+from mutants.files import MUTANTS, ROOT, Wrong, mutants_in
 from mutants.suite import no_test, tests_of_tree
 
 DEFAULT = 'main'
@@ -70,12 +70,30 @@ def changed_since(commit):
         files_of('ls-files', '--others', '--exclude-standard', '-z'))
 
 
-def why_touched(mutant, files, tests):
+def said_then(commit, files):
+    """The mutants of those of @files that tests/mutants had at @commit, by
+    name; without those that cannot be read any more."""
+    then = {}
+    for file in sorted(files):
+        if (ROOT / file).parent != MUTANTS or not file.endswith('.mutants'):
+            continue
+        _, text, _ = git('show', f'{commit}:{file}')
+        try:
+            then.update((mutant.name, mutant)
+                        for mutant in mutants_in(text, file))
+        except Wrong:
+            pass
+    return then
+
+
+def why_touched(mutant, files, tests, then):
     """One of @files that the mutant has to do with; '' if there is none."""
     if mutant.test not in tests:
         return no_test(mutant.test)
-    own = MUTANTS.relative_to(ROOT) / f'{mutant.name}.mutant'
-    for file in (*(file for file, _, _ in mutant.hunks), str(own),
+    home = (MUTANTS / mutant.home).relative_to(ROOT).as_posix()
+    if home in files and then.get(mutant.name) != mutant:
+        return home
+    for file in (*(change.file for change in mutant.changes),
                  *tests[mutant.test]['sources']):
         if file in files:
             return file
@@ -89,7 +107,8 @@ def touched(mutants, base):
     commit = parting(base)
     files = changed_since(commit)
     tests = tests_of_tree() if files else {}
-    reasons = {mutant.name: why_touched(mutant, files, tests)
+    then = said_then(commit, files)
+    reasons = {mutant.name: why_touched(mutant, files, tests, then)
                for mutant in mutants if files}
     return (f'{base} ({commit[:12]})',
             {name: why for name, why in reasons.items() if why})

@@ -208,7 +208,7 @@ class Worker:
     def environment(self, test):
         env = dict(os.environ, TMPDIR=str(self.tmp), **test['env'])
         env['PATH'] += ':/usr/sbin:/sbin'
-        for key in ('ROWLOCK_DSN', 'ROWLOCK_TEST_DSN'):
+        for key in ('ROWLOCK_DSN', 'ROWLOCK_TEST_DSN', 'ROWLOCK_TEST_LOT'):
             env.pop(key, None)
         if self.needs_server(test):
             self.sandbox('start')
