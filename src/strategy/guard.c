@@ -246,7 +246,8 @@ static void put_end(struct rlk_script *text, const struct rlk_guard *guard)
 					 : "; SET SESSION autocommit = 0");
 }
 
-/* The row goes there, and the lock is free. */
+/* The row goes there, and the lock is free. The hold's maximum is no receipt's:
+ * a reaper would take away what proves the commit. */
 static void put_receipt(struct rlk_script *text, uint64_t attempt)
 {
 	char name[RLK_RECEIPT_SIZE];
@@ -254,7 +255,7 @@ static void put_receipt(struct rlk_script *text, uint64_t attempt)
 	rlk_receipt_name(attempt, name);
 	rlk_script_put(text, ", name = ");
 	rlk_script_put_value(text, rlk_text(name));
-	rlk_script_put(text, ", slot = 0");
+	rlk_script_put(text, ", slot = 0, expires_at = NULL");
 }
 
 static void put_commit(struct rlk_script *text, const struct rlk_guard *guard,

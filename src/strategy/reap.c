@@ -146,14 +146,19 @@ static void lease_row(const struct rlk_value *columns, void *arg)
 	leases->fn(&seen, leases->arg);
 }
 
+/* Below all names: receipts come before '', as the collation pads with blanks
+ * (MySQL manual, "Collation Pad Attributes"). */
+#define FIRST_NAME "\x01"
+
 enum rlk_fault rlk_leases_dead(struct rlk_conn *conn,
 			       const struct rlk_lease_cursor *cursor,
 			       void (*fn)(const struct rlk_lease_seen *,
 					  void *),
 			       void *arg, struct rowlock_errinfo *reterr)
 {
+	const char *name = *cursor->name ? cursor->name : FIRST_NAME;
 	const struct rlk_value params[] = {
-		rlk_text(cursor->name), rlk_text(cursor->name),
+		rlk_text(name),         rlk_text(name),
 		rlk_u64(cursor->slot),  rlk_u64(cursor->all_with_max),
 		rlk_u64(cursor->batch),
 	};

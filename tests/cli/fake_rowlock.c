@@ -11,7 +11,7 @@
  * been sent before a rowlock_held() that call knows; the first one after a new
  * time is told, as "looked". A list is asked for while another call waits: its
  * answer is "entry ..." for each, and "listed CODE TEXT". Before the reply to a
- * reap: "reaped EVICTED SWEPT TOKENS [MORE]".
+ * reap: "reaped EVICTED SWEPT TOKENS [MORE]". For "pass MS" see fake_pace.c.
  *
  * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
  * the grant; with ROWLOCK_FAKE_STALL=N the N-th rowlock_held() is told, and
@@ -42,6 +42,7 @@
 #include <unistd.h>
 
 #include "fake_entry.h"
+#include "fake_pace.h"
 
 struct rowlock_client {
 	uint64_t ttl_ms;
@@ -157,6 +158,8 @@ static void take_line_locked(const char *line)
 		set_new_end_locked(false, a);
 	else if (sscanf(line, "frozen %" SCNu64, &a) == 1)
 		set_new_end_locked(true, a);
+	else if (sscanf(line, "pass %" SCNu64, &a) == 1)
+		fake_pass(a);
 	else if (strcmp(line, "lose") == 0)
 		lose_locked();
 	else if (strncmp(line, "log ", 4) == 0 && the_client->log)
@@ -243,9 +246,7 @@ static void tell(const char *format, va_list args)
 		abort();
 }
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void say(const char *format, ...)
+void fake_say(const char *format, ...)
 {
 	va_list args;
 
@@ -359,7 +360,7 @@ const char *rowlock_client_server(const struct rowlock_client *client)
 void rowlock_client_free(struct rowlock_client *client)
 {
 	if (client)
-		say("client_free");
+		fake_say("client_free");
 	while (getenv("ROWLOCK_FAKE_STUCK"))
 		pause();
 	free(client);
@@ -402,7 +403,7 @@ void rowlock_free(struct rowlock *lock)
 	pthread_mutex_lock(&mutex);
 	the_lock = NULL;
 	pthread_mutex_unlock(&mutex);
-	say("free");
+	fake_say("free");
 	free(lock);
 }
 
@@ -500,7 +501,7 @@ static void look_for_news(void)
 	new_time = false;
 	pthread_mutex_unlock(&mutex);
 	if (news)
-		say("looked");
+		fake_say("looked");
 }
 
 int rowlock_held(const struct rowlock *const_lock)
@@ -517,7 +518,7 @@ int rowlock_held(const struct rowlock *const_lock)
 		lock->hold_ms = 3000;
 	}
 	if (stall && asked == atoi(stall)) {
-		say("stalled");
+		fake_say("stalled");
 		for (;;)
 			pause();
 	}
@@ -528,7 +529,7 @@ int rowlock_cancel(struct rowlock *lock)
 {
 	const char *late = getenv("ROWLOCK_FAKE_CANCEL");
 
-	say("cancel");
+	fake_say("cancel");
 	pthread_mutex_lock(&mutex);
 	if (late && strcmp(late, "late") == 0) {
 		reply_code = 0;
@@ -564,12 +565,12 @@ static int ask_list(const char *call,
 	pthread_mutex_lock(&mutex);
 	listed = false;
 	entry_count = 0;
-	say("%s pattern=%s name=%s row=%d lease=%d probe=%d", call,
-	    hex(options->pattern, pattern, sizeof(pattern)),
-	    hex(options->name, name, sizeof(name)),
-	    !(options->flags & ROWLOCK_LIST_LEASES),
-	    !(options->flags & ROWLOCK_LIST_ROWS),
-	    options->flags & ROWLOCK_LIST_PROBE ? 1 : 0);
+	fake_say("%s pattern=%s name=%s row=%d lease=%d probe=%d", call,
+		 hex(options->pattern, pattern, sizeof(pattern)),
+		 hex(options->name, name, sizeof(name)),
+		 !(options->flags & ROWLOCK_LIST_LEASES),
+		 !(options->flags & ROWLOCK_LIST_ROWS),
+		 options->flags & ROWLOCK_LIST_PROBE ? 1 : 0);
 	while (!listed)
 		pthread_cond_wait(&changed, &mutex);
 	pthread_mutex_unlock(&mutex);

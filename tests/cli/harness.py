@@ -53,6 +53,8 @@ def at_least(seconds, most=math.inf):
 EBUSY, ETIMEDOUT, ECANCELED, ELOST, ENOTHELD = -1, -2, -3, -4, -6
 ENAME, EINVAL, ECONNECT, EAUTH, ESCHEMA = -9, -10, -11, -12, -13
 EREADONLY = -14
+EDB, ENOMEM, ESYSTEM = -16, -17, -18
+EUNKNOWN = -21  # the last one
 
 NO_REAPER = 1 << 4  # ROWLOCK_NO_REAPER
 CLI = os.environ.get("ROWLOCK_ON_FAKE", "rowlock-on-fake")
@@ -104,7 +106,8 @@ class Fake:
     None: the test answers by say(). By default every call succeeds.
     """
 
-    SILENT = ("client_free", "free", "cancel", "looked")
+    # Told, not asked; the last two by the clock (fake_pace.c).
+    SILENT = ("client_free", "free", "cancel", "looked", "pause", "passed")
 
     def __init__(self, directory):
         self.path = os.path.join(directory, "fake")
@@ -167,12 +170,18 @@ class Fake:
                     f"waited {waited:.0f} s for {what}; the calls so far: "
                     f"{' '.join(self.seen) or 'none'}") from None
 
-    def expect(self, name):
-        """Await a call of this name; others are passed over."""
+    def expect(self, name, **args):
+        """Await a call of this name, and with these arguments; others are passed
+        over."""
         while True:
-            call = self.next_call(f"the call {name}")
-            if call.name == name:
+            call = self.next_call(f"the call {name} {args or ''}")
+            if call.name == name and args.items() <= call.args.items():
                 return call
+
+    def pass_time(self, ms):
+        """Move the tools' clock."""
+        self.say(f"pass {ms}")
+        self.expect("passed")
 
     def close(self):
         """The thread ends before its sockets are closed: it would go on with

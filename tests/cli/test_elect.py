@@ -4,7 +4,8 @@ import os
 import signal
 
 import harness
-from harness import EAUTH, ECONNECT, EINVAL, ESCHEMA, ToolTest, patience, waiting
+from harness import (EAUTH, ECONNECT, EDB, EINVAL, ELOST, ENOMEM, EREADONLY,
+                     ESCHEMA, ESYSTEM, EUNKNOWN, ToolTest, patience, waiting)
 
 
 class Elect(ToolTest):
@@ -177,6 +178,66 @@ class Elect(ToolTest):
         self.finish(process)
         self.assertEqual(pauses, ["0.1", "0.2", "0.4"])
 
+    def pauses(self, process, fifo, *ran_ms):
+        """Of an elect whose command is over when the fifo is read: how long it
+        pauses behind commands that ran for so long."""
+        told = []
+        for ms in ran_ms:
+            self.assertEqual(process.stdout.readline(), "\n")
+            self.fake.pass_time(ms)
+            with open(fifo, "w", encoding="ascii"):
+                pass
+            self.fake.expect("client_free")
+            told.append(self.fake.expect("pause").number("ms"))
+            # Not before that time is over.
+            self.fake.pass_time(told[-1] - 1)
+            self.fake.pass_time(1)
+            self.fake.expect("acquire")
+        return told
+
+    def test_the_pause_is_short_again_after_a_command_that_ran(self):
+        self.environment["ROWLOCK_FAKE_PACE"] = "1"
+        fifo = self.fifo()
+        process = self.start("elect", "--pause=8s", "j", "sh", "-c",
+                             f"echo; : < {fifo}")
+        self.assertEqual(self.pauses(process, fifo, 0, 9999, 0, 0, 10000, 0),
+                         [8000, 16000, 30000, 30000, 8000, 16000])
+        process.stdout.readline()
+        process.terminate()
+        self.assertEqual(self.finish(process)[0], -signal.SIGTERM)
+
+    def test_a_pause_is_as_long_as_it_says(self):
+        self.environment["ROWLOCK_FAKE_PACE"] = "1"
+        process = self.start("elect", "--pause=30s", "j", "true")
+        self.fake.expect("pause", ms="30000")
+        for _ in range(3):
+            self.fake.pass_time(9999)
+        self.fake.pass_time(2)
+        self.assertEqual(self.fake.seen.count("acquire"), 1)
+        self.fake.pass_time(1)
+        self.fake.expect("acquire")
+        process.terminate()
+        self.finish(process)
+
+    def test_which_failures_end_it(self):
+        """The next round fails in the same way, or not."""
+        passing = {ELOST, ECONNECT, EREADONLY, EDB, ENOMEM, ESYSTEM}
+        for code in range(EUNKNOWN, 0):
+            for call in "client_new", "acquire":
+                answers = [f"reply {code} trouble"]
+                self.fake.answers[call] = lambda _: (
+                    [answers.pop()] if answers else ["reply 0"])
+                result, out, err = self.run_tool(
+                    "elect", "--pause=1ms", "j", "sh", "-c",
+                    "echo leads; kill $PPID; exec sleep 1000")
+                with self.subTest(code=code, call=call):
+                    self.assertEqual(
+                        (result, out),
+                        (-signal.SIGTERM, "leads\n") if code in passing
+                        else (125, ""), err)
+                    self.assertIn("elect: trouble", err)
+                del self.fake.answers[call]
+
     def test_one_that_is_killed_does_not_leave_its_command_behind(self):
         process = self.start("elect", "j", "bash", "-c", self.LEADER)
         pidfd = os.pidfd_open(int(process.stdout.readline()))
@@ -239,6 +300,33 @@ class Elect(ToolTest):
         code, _, err = self.finish(process)
         self.assertEqual(code, 5)
         self.assertEqual(err.count("a candidate of weight 11 waits"), 2)
+
+    def ask_after(self, ms):
+        """The leader's next question, so long after the last."""
+        self.fake.expect("pause", ms="1000")
+        self.fake.pass_time(ms)
+        self.fake.expect("challenger")
+
+    def test_it_gives_way_in_vain_after_longer_and_longer_pauses(self):
+        self.environment["ROWLOCK_FAKE_PACE"] = "1"
+        self.fake.answers["challenger"] = ["reply 1 11 1000000000"]
+        process = self.leader("--weight=7", "--preempt-after=1ms")
+        self.ask_after(1000)
+        minutes = [1, 2, 4, 8, 16, 32, 60, 60]
+        for minute in minutes:
+            self.fake.expect("pause", ms="1")
+            self.fake.pass_time(1)
+            self.ask_after(minute * 60000 - 2)
+            # A millisecond was left.
+            self.ask_after(1000)
+            self.fake.expect("release")
+        self.fake.expect("pause", ms="1")
+        # One that has led meanwhile, or left, stands for a shorter time.
+        self.fake.answers["challenger"] = ["reply 1 11 999"]
+        self.fake.pass_time(1)
+        self.ask_after(1000)
+        self.fake.expect("release")
+        process.kill()
 
     def test_a_server_that_does_not_answer_challenges_nobody(self):
         answers = [f"reply {ECONNECT} away", f"reply {ECONNECT} away",

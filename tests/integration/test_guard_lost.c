@@ -3,96 +3,9 @@
  * A COMMIT whose answer, or which itself, does not arrive: what became of it is
  * found out, and stays so when it arrives after all.
  */
-#include <mysql.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define ACCOUNT "guard_lost"
 
-#include <rowlock/mysql.h>
-
-#include "dsn.h"
-#include "goes_on.h"
-#include "one_relay.h"
-#include "sql.h"
-#include "test.h"
-#include "timeouts.h"
-
-#define TTL_MS 30000
-
-static MYSQL *connect_by(struct one_relay *relay)
-{
-	const char *port = strstr(test_dsn(), "port=");
-	MYSQL *mysql = mysql_init(NULL);
-	char more[64];
-	char dsn[1024];
-
-	snprintf(more, sizeof(more), "host=127.0.0.1;port=%u",
-		 one_relay_start(relay,
-				 port ? (unsigned int) atoi(port + 5) : 3306));
-	test_dsn_with(test_dsn(), more, dsn, sizeof(dsn));
-	if (!mysql_real_connect(mysql, dsn, NULL, NULL, NULL, 0, NULL,
-				CLIENT_MULTI_STATEMENTS))
-		fail_msg("connect: %s", mysql_error(mysql));
-	return mysql;
-}
-
-/* A transaction that is open, behind the relay. */
-struct scene {
-	struct rowlock_client *client;
-	struct rowlock *lock;
-	const char *name;
-	struct test_sql *sql;
-	struct one_relay relay;
-	MYSQL *mysql;
-};
-
-static int set_up(void **state)
-{
-	static struct scene scene;
-	struct rowlock_client_options options =
-	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
-
-	memset(&scene, 0, sizeof(scene));
-	options.call_timeout_ms = test_timeout_ms(4000);
-	assert_ok(rowlock_client_new(&options, &scene.client, &err));
-	scene.name = test_name("lost");
-	scene.lock = test_lock(scene.client, ROWLOCK_LEASE, 0, scene.name);
-	scene.sql = test_sql_open();
-	test_sql(scene.sql, "CREATE TABLE IF NOT EXISTS guard_lost (id INT "
-			    "PRIMARY KEY, balance INT NOT NULL) ENGINE=InnoDB");
-	test_sql(scene.sql, "REPLACE INTO guard_lost VALUES (1, 100)");
-	scene.mysql = connect_by(&scene.relay);
-	assert_ok(rowlock_acquire(scene.lock, 0, &err));
-	assert_ok(rowlock_begin(scene.lock, scene.mysql, 0, &err));
-	assert_int_equal(mysql_query(scene.mysql,
-				     "UPDATE guard_lost SET balance = balance "
-				     "- 10 WHERE id = 1"),
-			 0);
-	*state = &scene;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct scene *scene = *state;
-
-	rowlock_rollback(scene->lock, scene->mysql, NULL);
-	rowlock_release(scene->lock, NULL);
-	test_lock_end(scene->lock);
-	mysql_close(scene->mysql);
-	one_relay_end(&scene->relay);
-	test_client_end(scene->client);
-	test_sql(scene->sql, "DROP TABLE guard_lost");
-	test_sql_end(scene->sql);
-	return 0;
-}
-
-static uint64_t balance(const struct scene *scene)
-{
-	return test_sql_number(scene->sql,
-			       "SELECT balance FROM guard_lost WHERE id = 1");
-}
+#include "lost_scene.h"
 
 static void answer_that_is_lost_is_found_out(void **state)
 {
@@ -120,7 +33,7 @@ static void begin_at_the_largest_count(const struct scene *scene)
 	assert_ok(
 	    rowlock_begin(scene->lock, scene->mysql, ROWLOCK_SNAPSHOT, &err));
 	assert_int_equal(mysql_query(scene->mysql,
-				     "UPDATE guard_lost SET balance = 7 "
+				     "UPDATE " ACCOUNT " SET balance = 7 "
 				     "WHERE id = 1"),
 			 0);
 }
@@ -148,14 +61,6 @@ static void answer_that_stays_away_is_found_out(void **state)
 	assert_int_equal(balance(scene), 90);
 	assert_ok(rowlock_verify(scene->lock, &err));
 	assert_goes_on(scene->lock);
-}
-
-/* The COMMIT that has not come so far. */
-static void assert_late_one_does_nothing(struct scene *scene)
-{
-	sem_post(&scene->relay.deliver);
-	sem_wait(&scene->relay.delivered);
-	assert_int_equal(balance(scene), 100);
 }
 
 /* And it does not take place when it comes: another one has, meanwhile. */
@@ -277,60 +182,6 @@ static void outcome_under_a_lost_hold_is_not_known(void **state)
 	assert_int_equal(rowlock_held(scene->lock), 0);
 }
 
-static uint64_t rows(const struct scene *scene)
-{
-	return test_sql_number(scene->sql,
-			       "SELECT COUNT(*) FROM business_lease "
-			       "WHERE name = '%s'",
-			       scene->name);
-}
-
-static void release_that_was_committed_is_found_out(void **state)
-{
-	struct scene *scene = *state;
-	struct rowlock_errinfo err;
-
-	scene->relay.fate = ANSWER_IS_LOST;
-	assert_ok(rowlock_commit_release(scene->lock, scene->mysql, &err));
-	assert_int_equal(balance(scene), 90);
-	assert_int_equal(rows(scene), 0);
-	assert_int_equal(rowlock_held(scene->lock), 0);
-	assert_ok(rowlock_acquire(scene->lock, 0, &err));
-	assert_goes_on(scene->lock);
-}
-
-static void release_that_is_late_does_not_take_place(void **state)
-{
-	struct scene *scene = *state;
-	struct rowlock_errinfo err;
-
-	scene->relay.fate = QUESTION_IS_LATE;
-	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
-		    ROWLOCK_ECONNECT, &err);
-	assert_late_one_does_nothing(scene);
-	assert_int_equal(rows(scene), 1);
-	assert_ok(rowlock_verify(scene->lock, &err));
-	assert_goes_on(scene->lock);
-}
-
-/* Somebody has deleted the row by hand. That is no proof of a commit. */
-static void release_of_what_is_gone_is_not_known(void **state)
-{
-	struct scene *scene = *state;
-	struct rowlock_errinfo err;
-
-	assert_int_equal(test_sql(scene->sql,
-				  "DELETE FROM business_lease WHERE name = "
-				  "'%s'",
-				  scene->name),
-			 1);
-	scene->relay.fate = ANSWER_IS_LOST;
-	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
-		    ROWLOCK_EUNKNOWN, &err);
-	assert_int_equal(balance(scene), 100);
-	assert_int_equal(rowlock_held(scene->lock), 0);
-}
-
 /* As who commits by the guard as text. */
 static void count_by_text(const struct scene *scene)
 {
@@ -401,7 +252,7 @@ static void begin_early(const struct scene *scene)
 	assert_ok(rowlock_begin(scene->lock, scene->mysql, ROWLOCK_EARLY_GUARD,
 				&err));
 	assert_int_equal(mysql_query(scene->mysql,
-				     "UPDATE guard_lost SET balance = 7 "
+				     "UPDATE " ACCOUNT " SET balance = 7 "
 				     "WHERE id = 1"),
 			 0);
 }
@@ -418,7 +269,7 @@ static void late_commit_with_an_early_guard_is_ended(void **state)
 	assert_non_null(strstr(err.message, "nothing was committed"));
 	/* Nothing of its transaction is there any more. */
 	assert_int_equal(test_sql(scene->sql,
-				  "UPDATE guard_lost SET balance = 100 + id "
+				  "UPDATE " ACCOUNT " SET balance = 100 + id "
 				  "WHERE id = 1"),
 			 1);
 	sem_post(&scene->relay.deliver);
@@ -527,10 +378,6 @@ static void begin_that_breaks_is_none(void **state)
 
 int main(void)
 {
-#define LOST(sentence, function)                                               \
-	{                                                                      \
-		sentence, function, set_up, tear_down, NULL                    \
-	}
 	const struct CMUnitTest tests[] = {
 		LOST("an answer that is lost is found out",
 		     answer_that_is_lost_is_found_out),
@@ -548,12 +395,6 @@ int main(void)
 		     count_that_is_behind_is_no_verdict),
 		LOST("the outcome under a lost hold is not known",
 		     outcome_under_a_lost_hold_is_not_known),
-		LOST("a release that was committed is found out",
-		     release_that_was_committed_is_found_out),
-		LOST("a release that is late does not take place",
-		     release_that_is_late_does_not_take_place),
-		LOST("a release of what is gone is not known",
-		     release_of_what_is_gone_is_not_known),
 		LOST("a text that counts is not taken for a commit",
 		     text_that_counts_is_not_taken_for_a_commit),
 		LOST("texts that count are not taken for the question",

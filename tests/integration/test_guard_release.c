@@ -269,6 +269,25 @@ static void receipts_go_with_the_client(void **state)
 	    0);
 }
 
+/* Their client died before it deleted them. */
+static void receipts_of_the_dead_are_reaped(void **state)
+{
+	const struct app *app = *state;
+	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	struct rowlock_errinfo err;
+
+	test_sql(app->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES (CONCAT(CHAR(1), '00000000deadbeef'), 0, "
+		 "4711, 3735928559, UTC_TIMESTAMP(6))");
+	assert_ok(rowlock_reap(client, NULL, NULL, &err));
+	assert_int_equal(test_sql_number(app->sql,
+					 "SELECT COUNT(*) FROM business_lease "
+					 "WHERE session = 4711"),
+			 0);
+	test_client_end(client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +307,8 @@ int main(void)
 		GUARD("a receipt is not listed", receipt_is_not_listed),
 		GUARD("receipts go with the client",
 		      receipts_go_with_the_client),
+		GUARD("receipts of the dead are reaped",
+		      receipts_of_the_dead_are_reaped),
 	};
 
 	return test_main(tests);

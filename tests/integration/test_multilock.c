@@ -579,6 +579,39 @@ static void who_holds_a_name_of_it_does_not_wait_for_himself(void **state)
 	test_end(one, client);
 }
 
+/* A handle whose hold was lost has nothing, and takes nothing of the set. */
+static void who_has_lost_a_name_of_it_is_not_in_the_way(void **state)
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	struct test_sql *sql = test_sql_open();
+	struct rowlock *multilock;
+	struct rowlock_errinfo err;
+	struct names names;
+	struct rowlock *one;
+
+	(void) state;
+	name_them(&names, "was-own", NAMES);
+	multilock = make(client, &names);
+	one = test_lock(client, ROWLOCK_LEASE, 0, names.text[2]);
+	assert_ok(rowlock_acquire(one, 0, &err));
+	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'",
+		 names.text[2]);
+	assert_code(rowlock_verify(one, &err), ROWLOCK_ELOST, &err);
+	assert_ok(rowlock_acquire(multilock, 50, &err));
+	assert_code(rowlock_release(one, &err), ROWLOCK_ELOST, &err);
+	assert_ok(rowlock_verify(multilock, &err));
+	assert_int_equal(rows_of(sql, &names), NAMES);
+	assert_ok(rowlock_release(multilock, &err));
+	/* And of use again. */
+	assert_ok(rowlock_acquire(one, 0, &err));
+	assert_code(rowlock_acquire(multilock, 50, &err), ROWLOCK_EDEADLOCK,
+		    &err);
+	assert_ok(rowlock_release(one, &err));
+	rowlock_freep(&multilock);
+	test_end(one, client);
+	test_sql_end(sql);
+}
+
 /* ------------------------------------------------------------- a crowd */
 
 #define CROWD 16
@@ -718,6 +751,8 @@ int main(void)
 		     bad_input_is_refused),
 		TEST("who holds a name of it does not wait for himself",
 		     who_holds_a_name_of_it_does_not_wait_for_himself),
+		TEST("who has lost a name of it is not in the way",
+		     who_has_lost_a_name_of_it_is_not_in_the_way),
 		TEST("random subsets exclude each other",
 		     random_subsets_exclude_each_other),
 	};

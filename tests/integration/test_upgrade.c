@@ -93,6 +93,40 @@ static void an_upgrade_waits_for_who_shares_its_row(void **state)
 	pair_end(&pair);
 }
 
+/* However long handles of the client may join a reader's row otherwise. */
+static void who_comes_during_an_upgrade_does_not_join(void **state)
+{
+	struct rowlock_client_options like =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct pair pair = pair_new("during");
+	struct rowlock_client *client;
+	struct rowlock_errinfo err;
+	struct wait waiting;
+	struct rw one, other;
+
+	(void) state;
+	like.handover_ms = 60000;
+	client = test_client_with(&like);
+	one = make(client, pair.name);
+	other = make(client, pair.name);
+	expect_read(one, 0);
+	expect_read(pair.two, 0);
+	begin_wait(&waiting, one, rw_upgrade);
+	await_writer(&pair);
+	assert_code(rw_read(other, 50, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(rw_held(one), RW_READ);
+	release(pair.two);
+	end_wait(&waiting, 0, "an upgrade after the other reader's end");
+	assert_code(rw_read(other, 50, &err), ROWLOCK_ETIMEDOUT, &err);
+	release(one);
+	expect_read(other, 0);
+	release(other);
+	end(other);
+	end(one);
+	test_client_end(client);
+	pair_end(&pair);
+}
+
 static int read_once(struct rw rwlock, uint64_t wait_ms,
 		     struct rowlock_errinfo *reterr)
 {
@@ -490,6 +524,8 @@ int main(void)
 		     an_upgrade_that_is_canceled_reads_on),
 		TEST("an upgrade waits for who shares its row",
 		     an_upgrade_waits_for_who_shares_its_row),
+		TEST("who comes during an upgrade does not join",
+		     who_comes_during_an_upgrade_does_not_join),
 		TEST("an upgrade tells that its reader was gone",
 		     an_upgrade_tells_that_its_reader_was_gone),
 		TEST("a loss leaves nothing to release",

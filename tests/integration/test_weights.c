@@ -152,6 +152,52 @@ static void the_heaviest_of_those_who_wait_is_elected(void **state)
 	test_sql_end(sql);
 }
 
+static void assert_no_challenger(const struct person *person)
+{
+	struct rowlock_errinfo err;
+	unsigned int weight = 1;
+	uint64_t stood_ms;
+
+	assert_ok(rowlock_election_challenger(person->election, &weight,
+					      &stood_ms, &err));
+	assert_int_equal(weight, 0);
+}
+
+/* None yields to the other, nor is the other's challenger. */
+static void of_one_weight_each_leads_in_its_turn(void **state)
+{
+	const char *name = test_name("even");
+	struct test_sql *sql = test_sql_open();
+	struct person leader, two[2];
+	uint64_t began;
+	int first;
+
+	(void) state;
+	begin(&leader, name, 5);
+	begin(&two[0], name, 5);
+	begin(&two[1], name, 5);
+	lead(&leader);
+	stand(&two[0], sql, name);
+	stand(&two[1], sql, name);
+	assert_no_challenger(&leader);
+	resign(&leader);
+	began = test_now_ns();
+	while (!rowlock_held(two[0].election) && !rowlock_held(two[1].election))
+		test_keep_waiting(began, "one of two to be elected");
+	first = !rowlock_held(two[0].election);
+	await_elected(&two[first]);
+	assert_int_equal(rowlock_held(two[!first].election), 0);
+	assert_int_equal(standing(sql, name), 1);
+	assert_no_challenger(&two[first]);
+	resign(&two[first]);
+	await_elected(&two[!first]);
+	resign(&two[!first]);
+	end(&leader);
+	end(&two[0]);
+	end(&two[1]);
+	test_sql_end(sql);
+}
+
 static void a_leader_hears_of_a_heavier_one(void **state)
 {
 	const char *name = test_name("challenger");
@@ -473,6 +519,8 @@ static void a_weight_costs_a_look(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST("of one weight each leads in its turn",
+		     of_one_weight_each_leads_in_its_turn),
 		TEST("the heaviest of those who wait is elected",
 		     the_heaviest_of_those_who_wait_is_elected),
 		TEST("a leader hears of a heavier candidate",

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "app_private.h"
 #include "hold/handle.h"
@@ -16,6 +17,7 @@
 #include "proc.h"
 #include "server.h"
 #include "sim.h"
+#include "tables.h"
 #include "trace.h"
 
 #define ERROR_DEADLOCK 1213
@@ -45,6 +47,22 @@ static void say(struct play *play, const char *text, uint64_t *ret_number,
 	}
 }
 
+/* A hold that was lost because its row was gone has none: nobody makes a row
+ * with another's attempt, whatever else goes wrong. */
+static void check_lost(const struct sim_handle *handle, const char *what,
+		       int code)
+{
+	const struct rlk_hold *hold = handle->lock->hold;
+	const struct sim_lease *row = &sim_tables.leases[handle->name];
+
+	if (code == ROWLOCK_ELOST && hold && hold->reason &&
+	    strcmp(hold->reason, RLK_ROW_IS_GONE) == 0 && row->there &&
+	    row->attempt == hold->attempt)
+		sim_violation("S6: %s returned ROWLOCK_ELOST (%s), and the row "
+			      "is there",
+			      what, hold->reason);
+}
+
 /* ------------------------------------------------------------------- begin */
 
 static int begin(struct sim_thread *thread, const struct sim_handle *handle,
@@ -64,6 +82,7 @@ static int begin(struct sim_thread *thread, const struct sim_handle *handle,
 			     flags, NULL);
 	sim_call_end(&call);
 	sim_app_code(SIM_CALL_BEGIN, code);
+	check_lost(handle, "begin", code);
 	sim_trace(
 	    (struct sim_note){ "#begin serial=%u code=%d",
 			       { thread->serial, (uint64_t) (int64_t) code } });
@@ -234,6 +253,7 @@ static void check_code(const struct play *play, const struct sim_call *call,
 {
 	const struct rlk_hold *hold = play->handle->lock->hold;
 
+	check_lost(play->handle, "commit", code);
 	sim_app_late_commits +=
 	    !code && play->early && hold && hold->state != RLK_HOLD_HELD;
 

@@ -128,7 +128,7 @@ static void read_count_of_guard(struct sim_said *said, const char **at)
 	said->releases = skip(at, ", name = ");
 	if (said->releases) {
 		read_text(at, receipt, sizeof(receipt));
-		expect(at, ", slot = 0");
+		expect(at, ", slot = 0, expires_at = NULL");
 	}
 	expect(at, " WHERE ");
 	read_where(said, at);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "clock.h"
+#include "common/pace.h"
 #include "common/report.h"
 #include "common/text.h"
 #include "run/task.h"
@@ -159,7 +159,7 @@ static bool may_pass(struct elect *elect, const struct acquisition *acquisition)
 {
 	uint64_t most =
 	    elect->task.refusal_ms ? elect->task.refusal_ms : REFUSAL_MS;
-	uint64_t now = clock_ms();
+	uint64_t now = pace_now_ms();
 	bool refused = acquisition->result == ROWLOCK_EAUTH ||
 		       acquisition->result == ROWLOCK_ESCHEMA ||
 		       acquisition->result == ROWLOCK_EINVAL;
@@ -243,12 +243,13 @@ static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 /* Sleep for @ms. Returns the signal that ended the sleep, or 0. */
 static int sleep_for(struct signals *signals, uint64_t ms)
 {
-	uint64_t until = clock_ms() + ms, now;
+	uint64_t until = pace_now_ms() + ms, now;
 	struct pollfd fd = { .fd = signals->fd, .events = POLLIN };
 	int signal;
 
-	while ((now = clock_ms()) < until) {
-		if (poll(&fd, 1, (int) (until - now)) < 0 && errno != EINTR)
+	while ((now = pace_now_ms()) < until) {
+		if (pace_poll(&fd, 1, (int) (until - now)) < 0 &&
+		    errno != EINTR)
 			abort();
 		while ((signal = signals_next(signals)) != 0) {
 			if (signal == SIGTSTP)

@@ -11,10 +11,9 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "clock.h"
 #include "command.h"
+#include "common/pace.h"
 #include "common/report.h"
 #include "common/text.h"
 #include "run/acquisition.h"
@@ -52,17 +51,12 @@ struct request {
 	unsigned int conflict_code;
 };
 
-/* Half of @ms and up to as much again by chance: waiters drift apart. */
+/* At least half of @ms, and up to all of it by chance: waiters drift apart. */
 static void pause_ms(uint64_t ms)
 {
-	uint64_t half = ms / 2 + 1;
-	uint64_t span = half + (uint64_t) random() % half;
-	struct timespec time = {
-		.tv_sec = (time_t) (span / 1000),
-		.tv_nsec = (long) (span % 1000) * 1000000,
-	};
+	uint64_t half = ms / 2;
 
-	nanosleep(&time, NULL);
+	pace_rest(ms - (uint64_t) random() % (half + 1));
 }
 
 /* Report the wait as run does. */
@@ -92,7 +86,7 @@ static int look_until_free(const struct request *request,
 			   struct rowlock_client *client,
 			   struct onlooker *onlooker, struct sight *ret_sight)
 {
-	uint64_t start = clock_ms(), pause = PAUSE_MIN_MS, passed = 0;
+	uint64_t start = pace_now_ms(), pause = PAUSE_MIN_MS, passed = 0;
 	const struct sight_of of = { .names = &request->name,
 				     .count = 1,
 				     .strategy = ROWLOCK_LEASE };
@@ -107,7 +101,7 @@ static int look_until_free(const struct request *request,
 			return EXIT_DONE;
 		if (r == 0)
 			onlooker_saw(onlooker, ret_sight);
-		passed = clock_ms() - start;
+		passed = pace_now_ms() - start;
 		over = passed >= request->wait_ms ||
 		       (r < 0 && !command_is_away(r));
 		if (r < 0 && (over || !away))
@@ -121,7 +115,7 @@ static int look_until_free(const struct request *request,
 			pause = request->wait_ms - passed;
 		pause_ms(pause);
 		pause = 2 * pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : 2 * pause;
-		passed = clock_ms() - start;
+		passed = pace_now_ms() - start;
 	}
 }
 
@@ -188,7 +182,7 @@ static int wait_lease(const struct request *request)
 		return code;
 	if (!is_name(request, client))
 		return EXIT_FAILED;
-	srandom((unsigned int) clock_ms());
+	srandom((unsigned int) pace_now_ms());
 	if (request->wait_ms && nested_check(&nested, client, &error) < 0) {
 		report(ROWLOCK_LOG_ERROR, "wait: %s", error.message);
 		return EXIT_FAILED;

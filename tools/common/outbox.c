@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/pace.h"
 #include "sink.h"
 
 /* The pause between two tries to write what is kept. A terminal that was
@@ -70,7 +71,7 @@ static void *retry(void *arg)
 	pthread_mutex_lock(&mutex);
 	while (used > 0) {
 		pthread_mutex_unlock(&mutex);
-		poll(NULL, 0, RETRY_MS);
+		pace_rest(RETRY_MS);
 		pthread_mutex_lock(&mutex);
 		if (used > 0 && !writing)
 			write_locked();
@@ -139,7 +140,7 @@ void outbox_flush(unsigned int ms)
 	while (used > 0 && used != before && !writing) {
 		before = used;
 		pthread_mutex_unlock(&mutex);
-		poll(&room, 1, (int) ms);
+		pace_poll(&room, 1, (int) ms);
 		pthread_mutex_lock(&mutex);
 		if (used > 0 && !writing)
 			write_locked();

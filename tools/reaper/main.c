@@ -23,6 +23,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "common/pace.h"
 #include "common/report.h"
 #include "common/suggest.h"
 #include "common/text.h"
@@ -191,7 +192,7 @@ static int run(const struct worker_config *config)
 	notify_stopping();
 	worker_ask_stop(&worker);
 	done.fd = worker.done_fd;
-	if (poll(&done, 1, STOP_MS) != 1) {
+	if (pace_poll(&done, 1, STOP_MS) != 1) {
 		worker_server(&worker, server);
 		report(ROWLOCK_LOG_WARNING, "stopped without an answer from %s",
 		       server);

@@ -25,10 +25,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "common/pace.h"
 #include "common/report.h"
 #include "notify.h"
 
@@ -46,14 +46,6 @@ struct state {
 	bool began;       /* one pass went well */
 	bool ready;       /* systemd was told so */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
 
 /* A rowlock_log_fn. Each removal is a line, and a sign of life. */
 static void on_log(enum rowlock_log_level level, const char *message, void *arg)
@@ -227,29 +219,19 @@ static uint64_t next_pause_ms(struct state *state)
 	return base - chance % (base / 2 + 1);
 }
 
-/* Sleep with the mutex held by us, given up meanwhile. */
-static void sleep_locked(struct worker *worker, uint64_t until_ms)
-{
-	struct timespec when = {
-		.tv_sec = (time_t) (until_ms / 1000),
-		.tv_nsec = (long) (until_ms % 1000) * 1000000,
-	};
-
-	pthread_cond_timedwait(&worker->changed, &worker->mutex, &when);
-}
-
 /* Pause, unless a stop or a reload is asked for. Returns false to stop. */
 static bool rest(struct state *state, bool *ret_reload)
 {
 	struct worker *worker = state->worker;
 	uint64_t alive = notify_alive_interval_ms();
-	uint64_t end = now_ms() + next_pause_ms(state), now;
+	uint64_t end = pace_now_ms() + next_pause_ms(state), now;
 	bool stop;
 
 	pthread_mutex_lock(&worker->mutex);
-	while (!worker->stop && !worker->reload && (now = now_ms()) < end) {
-		sleep_locked(
-		    worker, alive > 0 && now + alive < end ? now + alive : end);
+	while (!worker->stop && !worker->reload &&
+	       (now = pace_now_ms()) < end) {
+		pace_wait(&worker->changed, &worker->mutex,
+			  alive > 0 && now + alive < end ? now + alive : end);
 		notify_alive();
 	}
 	stop = worker->stop;
@@ -264,7 +246,7 @@ static void *thread_main(void *arg)
 	struct worker *worker = arg;
 	struct state state = {
 		.worker = worker,
-		.seed = (unsigned int) now_ms() ^ (unsigned int) getpid(),
+		.seed = (unsigned int) pace_now_ms() ^ (unsigned int) getpid(),
 		.retry_ms = RETRY_MIN_MS,
 	};
 	bool reload_wanted = false;
@@ -283,7 +265,6 @@ static void *thread_main(void *arg)
 
 int worker_start(struct worker *worker, const struct worker_config *config)
 {
-	pthread_condattr_t attr;
 	int r;
 
 	*worker = (struct worker){ .config = config };
@@ -291,10 +272,7 @@ int worker_start(struct worker *worker, const struct worker_config *config)
 	if (worker->done_fd < 0)
 		return -errno;
 	pthread_mutex_init(&worker->mutex, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&worker->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	pace_init(&worker->changed);
 	r = pthread_create(&worker->thread, NULL, thread_main, worker);
 	if (r != 0)
 		close(worker->done_fd);

@@ -207,6 +207,37 @@ static void silence_is_told_after_three_intervals(void **state)
 	fake_client_end(client);
 }
 
+/* Each answer ends what was silence until then, though it has nothing new. */
+static void single_misses_are_not_told(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock_watch *one;
+	struct told told = { 0 };
+	unsigned int round = 1;
+
+	(void) state;
+	fake_know("seat", ROWLOCK_STATE_HELD, 7, 42, 42);
+	one = watch(client, "seat", INTERVAL_MS, &told);
+	fake_await(FAKE_NAMES, 1);
+	for (int i = 0; i < 4; i++) {
+		fake_next(FAKE_NAMES, no_answer);
+		next_round(++round);
+		next_round(++round);
+	}
+	next_round(++round);
+	next_round(++round);
+	assert_int_equal(told.count, 1);
+	fake_always(FAKE_NAMES, no_answer);
+	next_round(++round);
+	next_round(++round);
+	assert_int_equal(told.count, 1);
+	next_round(++round);
+	assert_int_equal(told.count, 2);
+	assert_int_equal(told.state, ROWLOCK_STATE_UNKNOWN);
+	end_watch(one);
+	fake_client_end(client);
+}
+
 static void client_that_is_watched_by_is_not_freed(void **state)
 {
 	struct rowlock_client *client = fake_client();
@@ -357,6 +388,7 @@ int main(void)
 		     watches_of_a_client_share_a_statement),
 		FAKE("silence is told after three intervals",
 		     silence_is_told_after_three_intervals),
+		FAKE("single misses are not told", single_misses_are_not_told),
 		FAKE("a client that has watches is not freed",
 		     client_that_is_watched_by_is_not_freed),
 		FAKE("a callback may end its watch, but not the client",

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config/dsn.h"
+#include "namings.h"
 #include "test.h"
 
 static void assert_says(const char *message, const char *words)
@@ -35,36 +36,6 @@ static int check(const char *dsn, struct rowlock_errinfo *error)
 	assert_string_equal(copy, dsn);
 	free(copy);
 	return code;
-}
-
-static void each_case(void (*take)(const char *dsn, const char *words))
-{
-	unsigned int count = 0;
-	char line[512];
-	FILE *cases;
-
-	snprintf(line, sizeof(line), "%s/tests/lib/dsn_cases",
-		 getenv("ROWLOCK_SOURCE"));
-	cases = fopen(line, "r");
-	assert_non_null(cases);
-	while (fgets(line, sizeof(line), cases)) {
-		char *dsn, *words;
-
-		line[strcspn(line, "\n")] = '\0';
-		if (*line == '#')
-			continue;
-		dsn = strchr(line, '\t');
-		assert_non_null(dsn);
-		*dsn++ = '\0';
-		words = strchr(dsn, '\t');
-		if (words)
-			*words++ = '\0';
-		assert_int_equal(words != NULL, strcmp(line, "no") == 0);
-		take(dsn, words);
-		count++;
-	}
-	fclose(cases);
-	assert_true(count > 90);
 }
 
 static void judge(const char *dsn, const char *words)
@@ -91,7 +62,7 @@ static void judge(const char *dsn, const char *words)
 static void what_is_not_understood_is_refused(void **state)
 {
 	(void) state;
-	each_case(judge);
+	each_dsn_case(judge);
 }
 
 static void a_missing_string_is_an_empty_entry(void **state)
@@ -178,7 +149,7 @@ static int check_files(const char *path, const char *group, const char *suffix,
 	return code;
 }
 
-static void file_is(const char *text, const char *words)
+static void judge_file(const char *text, const char *words)
 {
 	struct rowlock_errinfo error = { 0 };
 	const char *path = write_file("some.cnf", "%s", text);
@@ -194,6 +165,12 @@ static void file_is(const char *text, const char *words)
 		fail_msg("'%s' does not say '%s'", error.message, words);
 	assert_says(error.message, "/some.cnf:");
 	assert_null(strstr(error.message, "hunter2"));
+}
+
+/* By each name of its keys. */
+static void file_is(const char *text, const char *words)
+{
+	each_naming(&namings_of_file, text, words, judge_file);
 }
 
 static void our_group_is_read_to_the_letter(void **state)
@@ -335,7 +312,7 @@ static void each_cnf_of_a_directory_is_read(void **state)
 }
 
 /* Values as MariaDB's own programs read them. */
-static void value_is(const char *line, const char *password)
+static void judge_value(const char *line, const char *password)
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_where where = { 0 };
@@ -347,6 +324,11 @@ static void value_is(const char *line, const char *password)
 		fail_msg("no password by: %s", line);
 	assert_string_equal(where.values[RLK_SETTING_PASSWORD], password);
 	rlk_where_fini(&where);
+}
+
+static void value_is(const char *line, const char *password)
+{
+	each_naming(&namings_of_file, line, password, judge_value);
 }
 
 static void quotes_escapes_and_comments_are_mariadbs(void **state)

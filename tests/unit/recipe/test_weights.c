@@ -152,6 +152,29 @@ static void who_waits_stands_with_its_weight(void **state)
 	end(&heavy);
 }
 
+/* Its row is lost with its session, while another goes on to lead. */
+static void who_loses_its_row_stands_again(void **state)
+{
+	struct scene heavy = scene(10);
+	struct campaign campaign;
+
+	(void) state;
+	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
+	fake_session_prolong(7, 3600000);
+	fake_pass_await(FAKE_STAND, 1);
+	fake_session_remove(fake_call(FAKE_STAND, 0).id);
+	fake_pass_await(FAKE_STAND, 2);
+	assert_string_equal(fake_call(FAKE_STAND, 1).name, "weight=10");
+	assert_true(fake_call(FAKE_STAND, 1).id != fake_call(FAKE_STAND, 0).id);
+	assert_true(fake_call(FAKE_STAND, 1).attempt !=
+		    fake_call(FAKE_STAND, 0).attempt);
+	fake_lease_remove("crown");
+	assert_int_equal(hear(&campaign), 0);
+	assert_int_equal(rowlock_held(heavy.election), 1);
+	resign(&heavy);
+	end(&heavy);
+}
+
 /* Nobody waits for it; and a name's other bells are not its own. */
 static void its_row_takes_no_bell(void **state)
 {
@@ -430,6 +453,8 @@ int main(void)
 		     who_has_no_weight_asks_for_none),
 		FAKE("who waits stands with its weight",
 		     who_waits_stands_with_its_weight),
+		FAKE("who loses its row stands again",
+		     who_loses_its_row_stands_again),
 		FAKE("its row takes no bell", its_row_takes_no_bell),
 		FAKE("a weight of 0 needs no row", nobody_yields_to_nothing),
 		FAKE("a part without an answer is not the end",

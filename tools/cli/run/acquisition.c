@@ -16,11 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "command.h"
+#include "common/pace.h"
 #include "common/report.h"
 #include "run/nested.h"
 
@@ -70,7 +69,7 @@ static int prepare(struct acquisition *acquisition)
 /* The rest of the time to wait, which began at @began. */
 static uint64_t left(const struct acquisition *acquisition, uint64_t began)
 {
-	uint64_t now = clock_ms(), passed = now > began ? now - began : 0;
+	uint64_t now = pace_now_ms(), passed = now > began ? now - began : 0;
 
 	if (acquisition->wait_ms == ROWLOCK_FOREVER)
 		return ROWLOCK_FOREVER;
@@ -81,18 +80,12 @@ static uint64_t left(const struct acquisition *acquisition, uint64_t began)
 /* False: it was cancelled. */
 static bool rest(struct acquisition *acquisition, uint64_t ms)
 {
-	struct timespec until;
+	uint64_t until = pace_now_ms() + ms;
 	bool cancelled;
-	int r = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long) (ms % 1000) * 1000000;
-	until.tv_sec += (time_t) (ms / 1000) + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&acquisition->mutex);
-	while (!acquisition->cancelled && r == 0)
-		r = pthread_cond_timedwait(&acquisition->changed,
-					   &acquisition->mutex, &until);
+	while (!acquisition->cancelled && pace_now_ms() < until)
+		pace_wait(&acquisition->changed, &acquisition->mutex, until);
 	cancelled = acquisition->cancelled;
 	pthread_mutex_unlock(&acquisition->mutex);
 	return !cancelled;
@@ -166,7 +159,7 @@ static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
 	if (r < 0)
 		return r;
 	if (!*asked_at)
-		*asked_at = clock_ms();
+		*asked_at = pace_now_ms();
 	if (!begin_acquire(acquisition))
 		return ROWLOCK_ECANCELED;
 	r = hold_acquire(&acquisition->hold, wait_ms, &acquisition->error);
@@ -196,16 +189,16 @@ static uint64_t rest_before(const struct acquisition *acquisition,
  * for a while, the time away begins again. */
 static int acquire(struct acquisition *acquisition)
 {
-	uint64_t began = clock_ms(), asked_at = 0, away_since = began;
+	uint64_t began = pace_now_ms(), asked_at = 0, away_since = began;
 	uint64_t pause = RETRY_MIN_MS;
 
 	for (;;) {
-		uint64_t tried = clock_ms(), now, ms;
+		uint64_t tried = pace_now_ms(), now, ms;
 		int r = try_once(acquisition, &asked_at);
 
 		if (!command_is_away(r))
 			return r;
-		now = clock_ms();
+		now = pace_now_ms();
 		if (now - tried > there_ms(acquisition))
 			away_since = now;
 		ms = rest_before(acquisition, pause, now - away_since,
@@ -239,7 +232,6 @@ static void *thread_main(void *arg)
  * begun finds none, and is repeated. */
 static bool cancel(struct acquisition *acquisition)
 {
-	const struct timespec moment = { .tv_nsec = 1000000 };
 	struct rowlock *lock;
 
 	pthread_mutex_lock(&acquisition->mutex);
@@ -248,7 +240,7 @@ static bool cancel(struct acquisition *acquisition)
 	lock = acquisition->hold.lock;
 	while (acquisition->acquiring && !rowlock_cancel(lock)) {
 		pthread_mutex_unlock(&acquisition->mutex);
-		nanosleep(&moment, NULL);
+		pace_rest(1);
 		pthread_mutex_lock(&acquisition->mutex);
 	}
 	pthread_mutex_unlock(&acquisition->mutex);
@@ -303,8 +295,8 @@ static int await(struct acquisition *acquisition, struct signals *signals)
 	int fatal = 0, signal;
 
 	for (;;) {
-		int n =
-		    poll(fds, RLK_ARRAY_SIZE(fds), onlooker_timeout(onlooker));
+		int n = pace_poll(fds, RLK_ARRAY_SIZE(fds),
+				  onlooker_timeout(onlooker));
 
 		if (n < 0 && errno != EINTR)
 			abort();
@@ -330,17 +322,6 @@ static void fail(struct acquisition *acquisition, int error)
 		 acquisition->names[0], strerror(error));
 }
 
-/* The wall clock may be set while we rest. */
-static void init_changed(struct acquisition *acquisition)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&acquisition->changed, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
 int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 {
 	pthread_t thread;
@@ -348,7 +329,7 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 
 	acquisition->lock_options.flags |= ROWLOCK_OWNER_HANDLE;
 	pthread_mutex_init(&acquisition->mutex, NULL);
-	init_changed(acquisition);
+	pace_init(&acquisition->changed);
 	acquisition->done_fd = eventfd(0, EFD_CLOEXEC);
 	if (acquisition->done_fd < 0) {
 		fail(acquisition, errno);
@@ -412,7 +393,7 @@ void acquisition_leave(struct acquisition *acquisition, int code)
 	done.fd = acquisition->done_fd = eventfd(0, EFD_CLOEXEC);
 	if (done.fd >= 0 &&
 	    pthread_create(&thread, NULL, free_all, acquisition) == 0)
-		poll(&done, 1, LEAVE_MS);
+		pace_poll(&done, 1, LEAVE_MS);
 	report_flush();
 	_exit(code);
 }

@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/pace.h"
 #include "common/report.h"
 
 #define INTERVAL_MS 1000
@@ -31,7 +31,7 @@ static void set(int fd)
 /* A candidate that led or left since then stands for a shorter time. */
 static bool gives_way(struct challenge_past *past, uint64_t stood_ms)
 {
-	uint64_t now = clock_ms(), since = now - past->gave_way_at;
+	uint64_t now = pace_now_ms(), since = now - past->gave_way_at;
 	bool in_vain = past->gave_way_at && stood_ms >= since;
 
 	if (in_vain && since < past->pause_ms)
@@ -63,7 +63,7 @@ static void *ask(void *arg)
 	struct pollfd stop = { .fd = challenge->stop_fd, .events = POLLIN };
 
 	for (;;) {
-		int n = poll(&stop, 1, INTERVAL_MS);
+		int n = pace_poll(&stop, 1, INTERVAL_MS);
 
 		if (n > 0)
 			return NULL;

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/pace.h"
 #include "common/report.h"
 #include "run/deadline.h"
 
@@ -41,13 +41,12 @@ static bool group_is_alive(pid_t group)
  * and its number must not be used after that. */
 static void end_orphans(pid_t group)
 {
-	const struct timespec moment = { .tv_nsec = 20000000 };
-	uint64_t end = clock_ms() + DEADLINE_GRACE_MS;
+	uint64_t end = pace_now_ms() + DEADLINE_GRACE_MS;
 
 	kill(-group, SIGTERM);
 	kill(-group, SIGCONT);
-	while (group_is_alive(group) && clock_ms() < end)
-		nanosleep(&moment, NULL);
+	while (group_is_alive(group) && pace_now_ms() < end)
+		pace_rest(20);
 	kill(-group, SIGKILL);
 }
 

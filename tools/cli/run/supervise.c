@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "clock.h"
 #include "command.h"
+#include "common/pace.h"
 #include "common/report.h"
 #include "run/deadline.h"
 #include "run/reach.h"
@@ -115,7 +115,7 @@ static void end_by_kill(struct run *run)
 {
 	bool sent = child_signal(&run->child, SIGKILL);
 
-	run->give_up_at = clock_ms() + (sent ? KILLED_MS : 0);
+	run->give_up_at = pace_now_ms() + (sent ? KILLED_MS : 0);
 	report(ROWLOCK_LOG_ERROR,
 	       "%s: the lock '%s' on %s is gone: sending SIGKILL",
 	       run->plan->title, run->plan->name, run->plan->server);
@@ -137,7 +137,7 @@ static void end_group(struct run *run, enum deadline_phase phase,
 static void look(struct run *run)
 {
 	enum deadline_phase before = run->deadline.phase, phase;
-	uint64_t now = clock_ms(), remaining = remaining_ms(run), wake;
+	uint64_t now = pace_now_ms(), remaining = remaining_ms(run), wake;
 
 	phase = deadline_step(&run->deadline, now, remaining, &wake);
 	if (phase != before)
@@ -237,15 +237,15 @@ static bool is_over(struct run *run)
 {
 	if (!run->child.ended)
 		return run->deadline.phase == DEADLINE_KILL &&
-		       clock_ms() >= run->give_up_at;
+		       pace_now_ms() >= run->give_up_at;
 	if (run->deadline.phase == DEADLINE_WATCH ||
 	    !child_group_is_alive(&run->child))
 		return true;
 	if (run->deadline.phase == DEADLINE_TERM) {
-		deadline_hasten(&run->deadline, clock_ms());
+		deadline_hasten(&run->deadline, pace_now_ms());
 		return false;
 	}
-	return clock_ms() >= run->give_up_at;
+	return pace_now_ms() >= run->give_up_at;
 }
 
 /* The command may become another user's at any time. */
@@ -254,7 +254,7 @@ static void look_for_strangers(struct run *run)
 	pid_t stranger = reach_stranger(run->child.pid);
 
 	run->reach_ms *= REACH_FACTOR;
-	run->reach_at = clock_ms() + run->reach_ms;
+	run->reach_at = pace_now_ms() + run->reach_ms;
 	if (!stranger)
 		return;
 	run->reach_at = DEADLINE_NEVER;
@@ -271,11 +271,11 @@ static void await(struct run *run, struct pollfd *fds, size_t count)
 	int n;
 
 	do {
-		uint64_t now = clock_ms(), ms = 0;
+		uint64_t now = pace_now_ms(), ms = 0;
 
 		if (run->reach_at > now)
 			ms = run->reach_at - now;
-		n = poll(fds, count, ms > INT_MAX ? -1 : (int) ms);
+		n = pace_poll(fds, count, ms > INT_MAX ? -1 : (int) ms);
 		if (n == 0)
 			look_for_strangers(run);
 	} while (n == 0);
@@ -388,7 +388,7 @@ static int start(struct run *run)
 		return EXIT_FAILED;
 	}
 	run->reach_ms = REACH_FIRST_MS;
-	run->reach_at = clock_ms() + REACH_FIRST_MS;
+	run->reach_at = pace_now_ms() + REACH_FIRST_MS;
 	/* If the lock is near its end by now, do not start the command. */
 	if (run->deadline.phase == DEADLINE_WATCH)
 		child_go(&run->child);

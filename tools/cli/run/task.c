@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "common/pace.h"
 #include "common/report.h"
 #include "common/text.h"
 #include "run/environment.h"
@@ -432,12 +432,12 @@ int task_release(const struct task *task, struct acquisition *acquisition,
 int task_run(struct task *task, struct acquisition *acquisition,
 	     struct signals *signals, struct guard *guard)
 {
-	uint64_t began = clock_ms();
+	uint64_t began = pace_now_ms();
 	int code;
 
 	task->told = 0;
 	task->lost = false;
 	code = run_command(task, acquisition, signals, guard);
-	task->ran_ms = clock_ms() - began;
+	task->ran_ms = pace_now_ms() - began;
 	return task_release(task, acquisition, code);
 }

@@ -12,7 +12,7 @@
 #include <locale.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/pace.h"
 #include "common/report.h"
 #include "common/text.h"
 #include "terminal.h"
@@ -52,7 +52,7 @@ static void *thread_main(void *arg)
 
 void onlooker_begin(struct onlooker *onlooker)
 {
-	onlooker->began_ms = clock_ms();
+	onlooker->began_ms = pace_now_ms();
 	onlooker->due_ms = onlooker->began_ms + FIRST_MS;
 	pthread_mutex_init(&onlooker->mutex, NULL);
 	pthread_cond_init(&onlooker->changed, NULL);
@@ -63,7 +63,7 @@ void onlooker_begin(struct onlooker *onlooker)
 
 int onlooker_timeout(const struct onlooker *onlooker)
 {
-	uint64_t now = clock_ms();
+	uint64_t now = pace_now_ms();
 
 	if (!onlooker->verbose && isatty(STDERR_FILENO) != 1)
 		return -1;
@@ -106,7 +106,7 @@ static void say(const struct onlooker *onlooker, const char *seen)
 	const char *colon = *seen ? ": " : "";
 	char span[TEXT_SPAN_SIZE];
 
-	text_span(clock_ms() - onlooker->began_ms, span);
+	text_span(pace_now_ms() - onlooker->began_ms, span);
 	if (on_terminal())
 		report_for_now(terminal_columns(STDERR_FILENO),
 			       "waiting for '%s' for %s%s%s", onlooker->name,
@@ -118,7 +118,7 @@ static void say(const struct onlooker *onlooker, const char *seen)
 
 void onlooker_saw(struct onlooker *onlooker, const struct sight *sight)
 {
-	uint64_t now = clock_ms();
+	uint64_t now = pace_now_ms();
 	char seen[SIGHT_SIZE];
 
 	if (now < onlooker->due_ms)
@@ -131,7 +131,7 @@ void onlooker_saw(struct onlooker *onlooker, const struct sight *sight)
 /* Ask, and report when the answer has come, or is late. */
 void onlooker_look(struct onlooker *onlooker, struct rowlock_client *client)
 {
-	uint64_t now = clock_ms();
+	uint64_t now = pace_now_ms();
 	struct sight sight = { .looked = false };
 
 	if (now < onlooker->due_ms)
@@ -156,7 +156,7 @@ uint64_t onlooker_end(struct onlooker *onlooker)
 	pthread_cond_signal(&onlooker->changed);
 	pthread_mutex_unlock(&onlooker->mutex);
 	report_for_now(0, "%s", "");
-	return clock_ms() - onlooker->began_ms;
+	return pace_now_ms() - onlooker->began_ms;
 }
 
 void onlooker_fini(struct onlooker *onlooker)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/pace.h"
 #include "common/text.h"
 #include "show/entries.h"
 
@@ -43,7 +43,7 @@ static void see(struct sight *sight, const struct rowlock_entry *entry)
 		(sight->dead == dead && entry->held_ms > sight->held_ms);
 	sight->held = true;
 	sight->among++;
-	sight->seen_ms = clock_ms();
+	sight->seen_ms = pace_now_ms();
 	if (!older)
 		return;
 	sight->dead = dead;
@@ -58,7 +58,7 @@ int sight_see(const struct rowlock_entry *entry, void *arg)
 	struct sight *sight = arg;
 
 	see(sight, entry);
-	if (++sight->seen < FIRST_ANSWER || clock_ms() < sight->until_ms)
+	if (++sight->seen < FIRST_ANSWER || pace_now_ms() < sight->until_ms)
 		return 0;
 	sight->cut = true;
 	return 1;
@@ -77,7 +77,7 @@ int sight_look(struct rowlock_client *client, const struct sight_of *of,
 	struct sight sight = { .looked = true,
 			       .kinds = of->kinds,
 			       .row = of->strategy == ROWLOCK_ROW,
-			       .until_ms = clock_ms() + most_ms };
+			       .until_ms = pace_now_ms() + most_ms };
 
 	what.flags = sight_flag(of->strategy);
 	for (size_t i = 0; i < of->count && !sight.held && !sight.cut; i++) {
@@ -113,7 +113,7 @@ void sight_say(const struct sight *sight, char *ret_text)
 			     : "held by nobody, for a moment");
 		return;
 	}
-	text_span(sight->held_ms + clock_ms() - sight->seen_ms, span);
+	text_span(sight->held_ms + pace_now_ms() - sight->seen_ms, span);
 	used = (size_t) snprintf(ret_text, SIGHT_SIZE, "held%s%s by %s%s",
 				 sight->age_known ? " for " : "",
 				 sight->age_known ? span : "", sight->holder,

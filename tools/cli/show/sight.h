@@ -39,9 +39,9 @@ struct sight {
 	bool cut;           /* there were more rows than time */
 	unsigned int seen;  /* the number of rows, */
 	unsigned int among; /* and of holds among them */
-	uint64_t until_ms;  /* of clock_ms(); then it is cut */
+	uint64_t until_ms;  /* of pace_now_ms(); then it is cut */
 	uint64_t held_ms;   /* of the oldest one, at seen_ms */
-	uint64_t seen_ms;   /* clock_ms() */
+	uint64_t seen_ms;   /* pace_now_ms() */
 	bool age_known;
 	char holder[192];
 	char info[128];

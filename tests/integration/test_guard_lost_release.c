@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A COMMIT that gives its lock back, whose answer, or which itself, does not
+ * arrive.
+ */
+#include <pthread.h>
+
+#include <rowlock/admin.h>
+
+#define ACCOUNT "guard_lost_release"
+
+#include "lost_scene.h"
+
+static void release_that_was_committed_is_found_out(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	scene->relay.fate = ANSWER_IS_LOST;
+	assert_ok(rowlock_commit_release(scene->lock, scene->mysql, &err));
+	assert_int_equal(balance(scene), 90);
+	assert_int_equal(rows(scene), 0);
+	assert_int_equal(rowlock_held(scene->lock), 0);
+	assert_ok(rowlock_acquire(scene->lock, 0, &err));
+	assert_goes_on(scene->lock);
+}
+
+static void release_that_is_late_does_not_take_place(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	scene->relay.fate = QUESTION_IS_LATE;
+	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_late_one_does_nothing(scene);
+	assert_int_equal(rows(scene), 1);
+	assert_ok(rowlock_verify(scene->lock, &err));
+	assert_goes_on(scene->lock);
+}
+
+/* Another lock, with a maximum, and a transaction of it. */
+static struct rowlock *begin_under_a_maximum(const struct scene *scene)
+{
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_errinfo err;
+	struct rowlock *lock;
+
+	options.max_hold_ms = test_ttl_ms(TTL_MS);
+	options.flags = ROWLOCK_OWNER_HANDLE;
+	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
+	assert_ok(rowlock_new(scene->client, test_name("most"), &options, &lock,
+			      &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_begin(lock, scene->mysql, 0, &err));
+	assert_int_equal(mysql_query(scene->mysql,
+				     "UPDATE " ACCOUNT " SET balance = 80 "
+				     "WHERE id = 1"),
+			 0);
+	return lock;
+}
+
+/* Whether the hold is given back is found out as that of any other. */
+static void release_under_a_maximum_is_found_out(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock *lock = begin_under_a_maximum(scene);
+	struct rowlock_errinfo err;
+
+	scene->relay.fate = ANSWER_IS_LOST;
+	assert_ok(rowlock_commit_release(lock, scene->mysql, &err));
+	assert_int_equal(balance(scene), 80);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_goes_on(lock);
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+}
+
+struct releasing {
+	struct scene *scene;
+	struct rowlock *lock;
+	int code;
+	struct rowlock_errinfo err;
+};
+
+static void *commit_release(void *arg)
+{
+	struct releasing *releasing = arg;
+
+	releasing->code = rowlock_commit_release(
+	    releasing->lock, releasing->scene->mysql, &releasing->err);
+	return NULL;
+}
+
+/* The maximum was the hold's, which is over. The receipt proves its commit, and
+ * no reaper takes it away while the answer is waited for. */
+static void receipt_outlasts_the_maximum(void **state)
+{
+	struct scene *scene = *state;
+	struct releasing releasing = { .scene = scene };
+	struct rowlock_client *reaper = test_client(test_ttl_ms(TTL_MS));
+	uint64_t began = test_now_ns();
+	struct rowlock_errinfo err;
+	pthread_t thread;
+
+	releasing.lock = begin_under_a_maximum(scene);
+	scene->relay.fate = ANSWER_STAYS_AWAY;
+	assert_int_equal(
+	    pthread_create(&thread, NULL, commit_release, &releasing), 0);
+	while (balance(scene) != 80)
+		test_keep_waiting(began, "the commit to take place");
+	test_sql(scene->sql, "UPDATE business_lease SET expires_at = "
+			     "UTC_TIMESTAMP(6) WHERE expires_at IS NOT NULL "
+			     "AND name LIKE CONCAT(CHAR(1), '%%')");
+	assert_ok(rowlock_reap(reaper, NULL, NULL, &err));
+	pthread_join(thread, NULL);
+	assert_code(releasing.code, 0, &releasing.err);
+	test_lock_end(releasing.lock);
+	test_client_end(reaper);
+}
+
+static void late_release_under_a_maximum_does_not_take_place(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock *lock = begin_under_a_maximum(scene);
+	struct rowlock_errinfo err;
+
+	scene->relay.fate = QUESTION_IS_LATE;
+	assert_code(rowlock_commit_release(lock, scene->mysql, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_late_one_does_nothing(scene);
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_goes_on(lock);
+	assert_ok(rowlock_release(lock, &err));
+	test_lock_end(lock);
+}
+
+/* Somebody has deleted the row by hand. That is no proof of a commit. */
+static void release_of_what_is_gone_is_not_known(void **state)
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	assert_int_equal(test_sql(scene->sql,
+				  "DELETE FROM business_lease WHERE name = "
+				  "'%s'",
+				  scene->name),
+			 1);
+	scene->relay.fate = ANSWER_IS_LOST;
+	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
+		    ROWLOCK_EUNKNOWN, &err);
+	assert_int_equal(balance(scene), 100);
+	assert_int_equal(rowlock_held(scene->lock), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LOST("a release that was committed is found out",
+		     release_that_was_committed_is_found_out),
+		LOST("a release that is late does not take place",
+		     release_that_is_late_does_not_take_place),
+		LOST("a release under a maximum is found out",
+		     release_under_a_maximum_is_found_out),
+		LOST("a receipt outlasts the maximum",
+		     receipt_outlasts_the_maximum),
+		LOST("a late release under a maximum does not take place",
+		     late_release_under_a_maximum_does_not_take_place),
+		LOST("a release of what is gone is not known",
+		     release_of_what_is_gone_is_not_known),
+	};
+
+	return test_main(tests);
+}
