@@ -24,7 +24,7 @@
 
 #define LOST 2013 /* of Connector/C: the connection ended */
 
-/* A look that loses to DDL is repeated so often. */
+/* The most looks for one answer: one that loses to DDL is repeated. */
 #define LOOKS_MOST 20
 
 static char *format_text(const char *format, va_list args) RLK_PRINTF(1, 0);
