@@ -17,7 +17,7 @@
 CREATE DATABASE IF NOT EXISTS ROWLOCK_DATABASE;
 
 -- The migration account makes and changes the tables. It stays afterwards: the
--- view lock_status reads the tables with its rights. DROP is for CREATE OR
+-- views read the tables with its rights. DROP is for CREATE OR
 -- REPLACE VIEW.
 CREATE USER IF NOT EXISTS 'rowlock_migrate'@'ROWLOCK_HOST'
 	IDENTIFIED BY 'CHANGE_ME_MIGRATE';
@@ -93,7 +93,7 @@ GRANT SELECT
 --   GRANT EXECUTE ON PROCEDURE DATA_DATABASE.rowlock_fence TO ...;
 -- The account that makes both needs CREATE, CREATE ROUTINE and SELECT.
 
--- Monitoring: the view and nothing else. Never SELECT on the tables: on MariaDB
+-- Monitoring: the views and nothing else. Never SELECT on the tables: on MariaDB
 -- that is enough for SELECT ... FOR UPDATE, so it could hold up everybody. By the
 -- view it can, too, if it means to: README.md beside this file has a procedure for
 -- an account that is not trusted so far.
@@ -101,3 +101,5 @@ CREATE USER IF NOT EXISTS 'rowlock_monitor'@'ROWLOCK_HOST'
 	IDENTIFIED BY 'CHANGE_ME_MONITOR';
 GRANT SELECT
 	ON ROWLOCK_DATABASE.lock_status TO 'rowlock_monitor'@'ROWLOCK_HOST';
+GRANT SELECT
+	ON ROWLOCK_DATABASE.lock_summary TO 'rowlock_monitor'@'ROWLOCK_HOST';

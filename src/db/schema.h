@@ -12,7 +12,7 @@
  * with takes two numbers, so that it is out of their reach (sql/README.md).
  */
 #define RLK_SCHEMA_LEAST 7
-#define RLK_SCHEMA_VERSION 7
+#define RLK_SCHEMA_VERSION 8
 #define RLK_SCHEMA_MOST (RLK_SCHEMA_VERSION + 1)
 
 /**

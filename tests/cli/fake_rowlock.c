@@ -12,6 +12,7 @@
  * time is told, as "looked". A list is asked for while another call waits: its
  * answer is "entry ..." for each, and "listed CODE TEXT". Before the reply to a
  * reap: "reaped EVICTED SWEPT TOKENS [MORE]". For "pass MS" see fake_pace.c.
+ * Before a reply that fails: "number N", the server's or Connector/C's.
  *
  * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
  * the grant; with ROWLOCK_FAKE_STALL=N the N-th rowlock_held() is told, and
@@ -80,6 +81,7 @@ static bool listed;
 static int listed_code;
 static char listed_text[512];
 static int reply_code;
+static unsigned int reply_number;
 static char reply_text[512];
 static char *entries[1024];
 static size_t entry_count;
@@ -154,6 +156,8 @@ static void take_line_locked(const char *line)
 	else if (strncmp(line, "reaped ", 7) == 0)
 		sscanf(line + 7, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
 		       &reaped[0], &reaped[1], &reaped[2], &reaped[3]);
+	else if (sscanf(line, "number %" SCNu64, &a) == 1)
+		reply_number = (unsigned int) a;
 	else if (sscanf(line, "remaining %" SCNu64, &a) == 1)
 		set_new_end_locked(false, a);
 	else if (sscanf(line, "frozen %" SCNu64, &a) == 1)
@@ -261,7 +265,7 @@ static int fill(struct rowlock_errinfo *reterr, int code, const char *text)
 {
 	if (code && reterr) {
 		reterr->code = code;
-		reterr->mysql = 0;
+		reterr->mysql = reply_number;
 		snprintf(reterr->message, sizeof(reterr->message), "%s", text);
 	}
 	return code;
@@ -328,14 +332,16 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	connect_to_test();
 	r = ask(NULL, reterr,
 		"client_new dsn=%s file=%s group=%s suffix=%s ttl=%" PRIu64
-		" connect=%" PRIu64 " idle=%" PRIu64 " reap=%" PRIu64
+		" connect=%" PRIu64 " call=%" PRIu64 " idle=%" PRIu64
+		" reap=%" PRIu64
 		" auth=%s flags=%u program=%s log=%d dumpable=%d",
 		hex(options->dsn, dsn, sizeof(dsn)),
 		hex(options->defaults_file, file, sizeof(file)),
 		hex(options->defaults_group, group, sizeof(group)),
 		hex(options->defaults_group_suffix, suffix, sizeof(suffix)),
 		options->ttl_ms, options->connect_timeout_ms,
-		options->row_idle_ms, options->reap_interval_ms,
+		options->call_timeout_ms, options->row_idle_ms,
+		options->reap_interval_ms,
 		hex(options->unverified_auth, auth, sizeof(auth)),
 		options->flags, hex(options->program, program, sizeof(program)),
 		options->log != NULL, prctl(PR_GET_DUMPABLE));

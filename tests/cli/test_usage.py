@@ -13,7 +13,8 @@ from harness import (CLI, EBUSY, ENOTHELD, ETIMEDOUT, ECONNECT, EINVAL, MIGRATE,
                      NO_REAPER, REAPERD, ToolTest, entry, waiting)
 
 TOOLS = os.path.join(harness.HERE, "..", "..", "tools")
-COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "break", "reap")
+COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "ping", "break",
+            "reap")
 
 
 class Usage(ToolTest):
@@ -67,6 +68,7 @@ class Usage(ToolTest):
         for command in COMMANDS:
             for option in ("--frobnicate", "-Z"):
                 self.refused(command, option,
+                             code=3 if command == "ping" else 125,
                              says=f"see 'rowlock {command} --help'")
         self.refused("--frobnicate", tool=REAPERD,
                      says="see 'rowlock-reaperd --help'")

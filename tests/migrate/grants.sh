@@ -59,7 +59,7 @@ sees_the_schema()
 			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor', 'lock_permits');
 		SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE()
 			AND table_name IN ('business_lock', 'business_lease', 'lease_session', 'lock_token', 'lock_token_floor', 'lock_permits')" |
-		xargs)" "7 6 30 8"
+		xargs)" "8 6 30 8"
 }
 
 application()
@@ -214,12 +214,26 @@ text reader held web1 4711 shop NULL NULL 1"
 	# By its attempt whoever may call rowlock_guard() would count a hold.
 	! may monitor "SELECT attempt FROM lock_status" >"$tmp/out" 2>&1
 	grep 'ERROR 1054' "$tmp/out"
+	rows "INSERT INTO business_lock (name) VALUES ('r1'), ('r2');
+		UPDATE business_lease SET acquired_at = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR WHERE name = 'over';
+		UPDATE business_lease SET acquired_at = '2020-01-02 03:04:05' WHERE name = 'stands' AND slot = 2147483647"
+	equal "$(may monitor "SELECT strategy, kind, state, holds, names, oldest_name,
+		oldest_held_s > 3000, YEAR(oldest_acquired_at) = 2020 FROM lock_summary
+		ORDER BY strategy, kind, state" | tr '\t' ' ')" \
+"lease candidate waiting 2 1 stands 1 1
+lease lock dead 2 2 over 1 0
+lease lock held 1 1 n 0 0
+lease permit held 1 1 seats 0 0
+lease reader held 1 1 text 0 0
+lease writer held 1 1 text 0 0
+row lock unknown 2 2 NULL NULL NULL"
 	rows "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND"
 	equal "$(may monitor "SELECT DISTINCT state FROM lock_status")" dead
 	for statement in "SELECT * FROM business_lease" "SELECT * FROM business_lock FOR UPDATE" \
 		"SELECT * FROM lease_session" "SELECT * FROM lock_token" "DELETE FROM lock_status" \
 		"SELECT secret FROM rowlock_schema" "SELECT * FROM lock_permits" "SELECT * FROM lock_token_floor" \
-		"UPDATE lock_status SET info = ''" "SHOW CREATE VIEW lock_status"; do
+		"UPDATE lock_status SET info = ''" "SHOW CREATE VIEW lock_status" \
+		"SHOW CREATE VIEW lock_summary"; do
 		may_not monitor "$statement"
 	done
 }
@@ -236,6 +250,9 @@ monitor_locks_nothing()
 		ask "BEGIN"
 		ask "SELECT name FROM lock_status WHERE name = 'n' $mode" >"$tmp/reply.txt"
 		cat "$tmp/reply.txt"
+		ask "SELECT kind FROM lock_summary $mode" >"$tmp/reply.txt"
+		cat "$tmp/reply.txt"
+		free business_lock
 		free business_lease
 		free lease_session
 		free lock_token

@@ -21,7 +21,7 @@ newer_schema()
 	rlm
 	rows "INSERT INTO rowlock_schema VALUES (9, REPEAT('0', 64), UTC_TIMESTAMP(6), NULL)"
 	expect 4 rlm
-	said "has schema version 9; this rowlock-migrate knows up to 7"
+	said "has schema version 9; this rowlock-migrate knows up to 8"
 }
 
 dropped_table()
@@ -52,7 +52,7 @@ hidden_table()
 	done
 	account "hidden_$$" "$grants; GRANT SELECT ON $db.rowlock_schema" || return 1
 	failure=0
-	for table in lock_token lock_status; do
+	for table in lock_token lock_status lock_summary; do
 		expect 0 rlm_as "hidden_$$" --status || failure=1
 		said "$(printf '%-16s' $table)  not seen: this account has no right on it" || failure=1
 	done

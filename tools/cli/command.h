@@ -47,6 +47,7 @@ int cmd_elect(int argc, char **argv, struct common *common);
 int cmd_hold(int argc, char **argv, struct common *common);
 int cmd_list(int argc, char **argv, struct common *common);
 int cmd_permits(int argc, char **argv, struct common *common);
+int cmd_ping(int argc, char **argv, struct common *common);
 int cmd_reap(int argc, char **argv, struct common *common);
 int cmd_run(int argc, char **argv, struct common *common);
 int cmd_show(int argc, char **argv, struct common *common);

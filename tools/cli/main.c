@@ -25,6 +25,8 @@ static const struct command commands[] = {
 	{ "wait", "wait until nobody holds a name", cmd_wait },
 	{ "permits", "show how many permits a semaphore has, or change it",
 	  cmd_permits },
+	{ "ping", "check that locks can be acquired, for health checks",
+	  cmd_ping },
 	{ "break", "end a hold against its holder's will", cmd_break },
 	{ "reap", "remove what dead clients left behind", cmd_reap },
 };
@@ -40,6 +42,7 @@ static const struct synonym synonyms[] = {
 	{ "unlock", "break" },      { "kill", "break" },
 	{ "leader", "elect" },      { "campaign", "elect" },
 	{ "semaphore", "permits" }, { "gc", "reap" },
+	{ "health", "ping" },       { "isready", "ping" },
 };
 
 static const char help_head[] =

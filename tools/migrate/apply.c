@@ -17,13 +17,12 @@
 
 #define BUSY "rowlock_migrate_busy"
 #define CHANGED "rowlock_migrate_changed"
-#define VIEW "VIEW lock_status AS"
 
 enum { RECORD = 1, SECRET = 6 }; /* versions that make these */
 
 /* Returns false if another run was faster, so that this one has to look again:
- * it has recorded the version, or made the column; or on another node of a
- * cluster it has changed the same table. */
+ * it has recorded the version, or made the column; or it has changed the same
+ * table, on this server or on another node of a cluster. */
 static bool step(struct run *run, const char *sql)
 {
 	struct rowlock_errinfo error;
@@ -32,8 +31,8 @@ static bool step(struct run *run, const char *sql)
 	if (!number)
 		return true;
 	if (strstr(error.message, CHANGED) || number == ERROR_DUP_COLUMN ||
-	    (run->cluster &&
-	     (number == ERROR_DEADLOCK || number == ERROR_INTERRUPTED)))
+	    number == ERROR_DEADLOCK ||
+	    (run->cluster && number == ERROR_INTERRUPTED))
 		return false;
 	if (strstr(error.message, BUSY))
 		die(EXIT_BUSY,
@@ -158,25 +157,30 @@ static bool adopt(struct run *run)
 }
 
 /* The view's last definition. */
-static const char *view_sql(void)
+static const char *view_sql(const char *name)
 {
+	char begins[64];
+
+	snprintf(begins, sizeof(begins), "VIEW %s AS", name);
 	for (unsigned int v = newest(); v > 0; v--) {
 		const char *const *sql = sql_files[v - 1].statements;
 
 		for (; *sql; sql++)
-			if (strstr(*sql, VIEW))
+			if (strstr(*sql, begins))
 				return *sql;
 	}
 	abort();
 }
 
-static bool make_view_again(struct run *run)
+/* All of them: whoever made one that fails made the others, too. */
+static bool make_views_again(struct run *run)
 {
-	remark(run, "the view, which fails", "");
-	if (!step(run, view_sql()))
-		return false;
+	remark(run, "the views, of which one fails", "");
+	for (size_t i = VIEWS; i < TABLES; i++)
+		if (!step(run, view_sql(tables[i])))
+			return false;
 	if (run->mode == MODE_APPLY)
-		say("made lock_status again in database '%s' on %s, as it "
+		say("made the views again in database '%s' on %s, as one "
 		    "failed: %s",
 		    run->database, run->where, run->broken);
 	return true;
@@ -196,8 +200,7 @@ void put_status(struct run *run)
 			put("%-16s  not seen: this account has no right on it",
 			    tables[i]);
 	if (*run->broken)
-		put("%-16s  has to be made again: %s", tables[LOCK_STATUS],
-		    run->broken);
+		put("the views have to be made again: %s", run->broken);
 	plan_adoption(run);
 	if (*run->adopt)
 		put("business_lock  has to be altered: %s", run->adopt);
@@ -220,5 +223,5 @@ bool migrate(struct run *run)
 	for (unsigned int v = 1; v <= newest(); v++)
 		if (!*run->applied[v] && !apply_version(run, v))
 			return false;
-	return !*run->broken || make_view_again(run);
+	return !*run->broken || make_views_again(run);
 }

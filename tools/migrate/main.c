@@ -418,7 +418,7 @@ static void migrate_tables(struct run *run)
 			    run->database, run->where);
 		look(run);
 		compare(run);
-		try_view(run);
+		try_views(run);
 		if (run->mode == MODE_STATUS)
 			put_status(run);
 		plan_adoption(run);

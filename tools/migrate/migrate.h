@@ -64,7 +64,7 @@ struct part {
 
 extern const struct part fence, guard;
 
-/** Tables and the view, and their names. */
+/** Tables, then views, and their names. A view may read those before it. */
 enum table {
 	BUSINESS_LOCK,
 	BUSINESS_LEASE,
@@ -74,7 +74,9 @@ enum table {
 	LOCK_PERMITS,
 	ROWLOCK_SCHEMA,
 	LOCK_STATUS,
+	LOCK_SUMMARY,
 	TABLES,
+	VIEWS = LOCK_STATUS, /* the first of them */
 };
 
 extern const char *const tables[TABLES];
@@ -100,7 +102,7 @@ struct run {
 	char checksums[VERSIONS_MOST][65];
 	uint64_t theirs;  /* the newest version that is recorded */
 	char adopt[1024]; /* the ALTER that business_lock needs, or "" */
-	char broken[512]; /* why lock_status cannot be read, or "" */
+	char broken[512]; /* why a view cannot be read, or "" */
 };
 
 /* run.c: messages, answers and statements. */
@@ -141,7 +143,7 @@ const char *rights(unsigned int number);
 /* schema.c */
 void look(struct run *run);
 void compare(struct run *run);
-void try_view(struct run *run);
+void try_views(struct run *run);
 bool is_missing(const struct run *run);
 unsigned int newest(void);
 

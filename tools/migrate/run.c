@@ -24,6 +24,9 @@
 
 #define LOST 2013 /* of Connector/C: the connection ended */
 
+/* The most looks for one answer: one that loses to DDL is repeated. */
+#define LOOKS_MOST 20
+
 static char *format_text(const char *format, va_list args) RLK_PRINTF(1, 0);
 
 static char *format_text(const char *format, va_list args)
@@ -82,14 +85,25 @@ static int64_t question_ends(const struct run *run)
 	return rlk_conn_now(run->conn) + QUESTION_MS + run->ddl_wait_s * 1000;
 }
 
+/* Another run makes the views that MySQL opens for an answer: it may have them
+ * in another order, and then fails the look. */
+static bool is_passed_over(unsigned int number, int *looks)
+{
+	return number == ERROR_DEADLOCK && ++*looks < LOOKS_MOST;
+}
+
 void query(struct run *run, const char *sql, rlk_row_fn fn, void *arg)
 {
 	const struct rlk_stmt_def def = { "look", sql, true };
 	struct rowlock_errinfo error;
+	int looks = 0;
 
 	rlk_conn_set_until(run->conn, question_ends(run));
-	if (rlk_stmt_each(run->conn, &def, NULL, fn, arg, &error) == RLK_DONE)
-		return;
+	do
+		if (rlk_stmt_each(run->conn, &def, NULL, fn, arg, &error) ==
+		    RLK_DONE)
+			return;
+	while (is_passed_over(error.mysql, &looks));
 	cut_advice(run, &error);
 	die(EXIT_SERVER, "%s%s; nothing was changed", error.message,
 	    rights(error.mysql));
@@ -126,7 +140,14 @@ static unsigned int try_sql(struct run *run, const char *sql, int64_t until_ms,
 unsigned int ask(struct run *run, const char *sql,
 		 struct rowlock_errinfo *ret_error)
 {
-	return try_sql(run, sql, question_ends(run), ret_error);
+	int64_t until = question_ends(run);
+	unsigned int number;
+	int looks = 0;
+
+	do
+		number = try_sql(run, sql, until, ret_error);
+	while (is_passed_over(number, &looks));
+	return number;
 }
 
 /* A body of a procedure, and some texts, have ';' in them. */

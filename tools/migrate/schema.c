@@ -15,11 +15,14 @@
 
 #define IN_TABLES                                                              \
 	"('business_lock', 'business_lease', 'lease_session', 'lock_token', "  \
-	"'lock_token_floor', 'lock_permits', 'rowlock_schema', 'lock_status')"
+	"'lock_token_floor', 'lock_permits', 'rowlock_schema', "               \
+	"'lock_status', "                                                      \
+	"'lock_summary')"
 
 const char *const tables[TABLES] = {
-	"business_lock",    "business_lease", "lease_session",  "lock_token",
-	"lock_token_floor", "lock_permits",   "rowlock_schema", "lock_status",
+	"business_lock",  "business_lease",   "lease_session",
+	"lock_token",     "lock_token_floor", "lock_permits",
+	"rowlock_schema", "lock_status",      "lock_summary",
 };
 
 static bool is_denied(unsigned int number)
@@ -135,7 +138,7 @@ static void check_checksums(const struct run *run)
 /* A view has no rows to lose, so it is just made again. */
 static void check_tables(const struct run *run)
 {
-	for (size_t i = 0; i < LOCK_STATUS; i++)
+	for (size_t i = 0; i < VIEWS; i++)
 		if (!run->there[i] && !run->hidden[i])
 			die(EXIT_REFUSED,
 			    "'%s' is missing in database '%s' on %s, though "
@@ -176,17 +179,26 @@ void compare(struct run *run)
 }
 
 /* Its definer may be gone, or may have lost its rights. */
-void try_view(struct run *run)
+static void try_view(struct run *run, enum table view)
 {
 	struct rowlock_errinfo error;
 	unsigned int number;
+	char sql[96];
 
-	*run->broken = '\0';
-	if (is_missing(run) || run->hidden[LOCK_STATUS])
-		return;
-	number = ask(run, "SELECT 1 FROM lock_status LIMIT 0", &error);
+	snprintf(sql, sizeof(sql), "SELECT 1 FROM %s LIMIT 0", tables[view]);
+	number = ask(run, sql, &error);
 	if (is_denied(number))
-		run->hidden[LOCK_STATUS] = true;
+		run->hidden[view] = true;
 	else if (number)
 		snprintf(run->broken, sizeof(run->broken), "%s", error.message);
+}
+
+void try_views(struct run *run)
+{
+	*run->broken = '\0';
+	if (is_missing(run))
+		return;
+	for (size_t i = VIEWS; i < TABLES; i++)
+		if (!*run->broken && !run->hidden[i])
+			try_view(run, (enum table) i);
 }
