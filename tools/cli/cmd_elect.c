@@ -218,7 +218,7 @@ static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 
 	*ret_over = true;
 	task->ran_ms = 0;
-	if (!guard_start(&guard))
+	if (!guard_start(&guard, NULL))
 		return EXIT_FAILED;
 	signal = acquisition_run(&acquisition, signals);
 	elect->worked = elect->worked || acquisition.client;

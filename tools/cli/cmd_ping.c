@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <sys/random.h>
 
-#include "clock.h"
 #include "command.h"
+#include "common/pace.h"
 #include "common/report.h"
 #include "common/text.h"
 
@@ -113,7 +113,7 @@ static int take_and_release(struct rowlock_client *client,
 static void ping_server(const struct common *common, struct ping *ping)
 {
 	struct rowlock_client_options how = command_client_options(common);
-	uint64_t began = clock_ms();
+	uint64_t began = pace_now_ms();
 
 	how.flags |= ROWLOCK_NO_REAPER;
 	/* The bound of the connect is that of each other step. */
@@ -124,10 +124,10 @@ static void ping_server(const struct common *common, struct ping *ping)
 	if (connection_open(&common->connection, how, &ping->client,
 			    &ping->error) < 0)
 		return;
-	ping->connect_ms = clock_ms() - began;
+	ping->connect_ms = pace_now_ms() - began;
 	if (take_and_release(ping->client, &ping->error) < 0)
 		return;
-	ping->lock_ms = clock_ms() - began - ping->connect_ms;
+	ping->lock_ms = pace_now_ms() - began - ping->connect_ms;
 	ping->error.code = 0;
 }
 

@@ -11,8 +11,6 @@
 #include "run/in_place.h"
 #include "run/request.h"
 
-#include <string.h>
-
 static const char help[] =
     "usage: rowlock run [OPTIONS] NAME [--] COMMAND [ARGUMENTS]\n"
     "       rowlock run [OPTIONS] NAME -c 'SHELL COMMAND'\n"
@@ -41,10 +39,9 @@ static const char help[] =
     "  rowlock run -n nightly -- /usr/local/bin/backup\n"
     "  rowlock run -w 10m report -c './report.sh >report.txt'\n";
 
-enum { OPTION_GUARDED = REQUEST_OPTION_MORE, OPTION_NO_SUPERVISE };
+enum { OPTION_NO_SUPERVISE = REQUEST_OPTION_MORE };
 
 static const struct option options[] = {
-	{ "guarded", optional_argument, NULL, OPTION_GUARDED },
 	{ "no-supervise", no_argument, NULL, OPTION_NO_SUPERVISE },
 	REQUEST_OPTIONS,
 	TASK_OPTIONS,
@@ -53,20 +50,10 @@ static const struct option options[] = {
 
 static int take_option(struct task *task, int option)
 {
-	switch (option) {
-	case OPTION_GUARDED:
-		if (optarg && strcmp(optarg, "call") != 0)
-			return command_misused(
-			    "run", "--guarded: '%s' is not 'call'", optarg);
-		task->guarded = true;
-		task->guarded_by_call = optarg != NULL;
-		return -1;
-	case OPTION_NO_SUPERVISE:
-		task->in_place = true;
-		return -1;
-	default:
+	if (option != OPTION_NO_SUPERVISE)
 		return request_option(task, option);
-	}
+	task->in_place = true;
+	return -1;
 }
 
 static int run(struct request *request, struct signals *signals,
@@ -111,7 +98,7 @@ int cmd_run(int argc, char **argv, struct common *common)
 		return code;
 	if (request.task.in_place)
 		return in_place_run(&request);
-	if (!signals_start(&signals) || !guard_start(&guard))
+	if (!signals_start(&signals) || !guard_start(&guard, NULL))
 		return EXIT_FAILED;
 	return run(&request, &signals, &guard);
 }

@@ -289,7 +289,7 @@ static int await(struct acquisition *acquisition, struct signals *signals)
 		{ .fd = acquisition->done_fd, .events = POLLIN },
 		{ .fd = signals->fd, .events = POLLIN },
 		{ .fd = acquisition->quit_fd ? acquisition->quit_fd : -1,
-		  .events = POLLIN },
+		  .events = acquisition->quit_events },
 	};
 	struct onlooker *onlooker = &acquisition->onlooker;
 	int fatal = 0, signal;

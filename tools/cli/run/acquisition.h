@@ -29,11 +29,14 @@ struct acquisition {
 	struct hold_manner manner;
 	uint64_t wait_ms;
 	uint64_t retry_ms; /* how long to try to reach a server; 0: once */
-	int quit_fd;       /* readable: give up, as by SIGHUP; 0: none */
+	int quit_fd;       /* give up, as by SIGHUP; 0: none, */
+	short
+	    quit_events; /* as soon as poll() tells one of these, or its end */
 	const char *title; /* of the subcommand, for the onlooker */
 	bool verbose;
 
-	/* The result, once acquisition_run() has returned. */
+	/* The result, once acquisition_run() has returned; later that of the
+	 * release (task.h). */
 	int result; /* 0: held */
 	struct rowlock_errinfo error;
 	struct rowlock_client *client;

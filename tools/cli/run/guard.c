@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard of a command.
+ * The guard of a command, or of a program that is told of its lock.
  *
  * It waits for messages on a pipe, and for the time in the last one. The pipe's
  * end is our death. Normally we kill it in the end. Failure modes: if the guard
  * itself is killed, no command is started; a running command goes on without a
  * guard, and nothing else changes. One that is stopped is killed when its pipe
- * is full: we wait for it at no time.
+ * is full: we wait for it at no time. A program that does not read its words
+ * sees the end of the output.
  */
 #include "run/guard.h"
 
@@ -24,7 +25,9 @@
 
 #include "common/pace.h"
 #include "common/report.h"
+#include "common/sink.h"
 #include "run/deadline.h"
+#include "run/timer.h"
 
 /* Small enough for a pipe to carry it in one piece. */
 struct message {
@@ -50,23 +53,50 @@ static void end_orphans(pid_t group)
 	kill(-group, SIGKILL);
 }
 
-static void set_timer(int timer, uint64_t due_ms)
-{
-	struct itimerspec when = { 0 };
+/* The guard's side. */
+struct watch {
+	int in;
+	int timer;
+	int pidfd; /* of the process that is guarded */
+	const struct guard_words *words;
+};
 
-	if (due_ms != DEADLINE_NEVER) {
-		when.it_value.tv_sec = (time_t) (due_ms / 1000);
-		/* Zero would disarm it. */
-		when.it_value.tv_nsec = (long) (due_ms % 1000) * 1000000 + 1;
-	}
-	timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
+static void speak(const char *words)
+{
+	struct sink sink;
+	ssize_t n;
+
+	sink_init(&sink, STDOUT_FILENO);
+	n = sink_put(&sink, words, strlen(words));
+	(void) n;
 }
 
-static void serve(int in, int timer)
+/* It has not moved the time. */
+static void be_late(const struct watch *watch, const struct message *message)
+{
+	if (!watch->words) {
+		kill(-message->group, SIGKILL);
+		return;
+	}
+	/* Its next line, once it is continued, would come too late. */
+	syscall(SYS_pidfd_send_signal, watch->pidfd, SIGKILL, NULL, 0);
+	speak(watch->words->stopped);
+}
+
+/* It is dead. */
+static void be_left(const struct watch *watch, const struct message *message)
+{
+	if (watch->words && message->due_ms > 0)
+		speak(watch->words->killed);
+	if (message->group > 0)
+		end_orphans(message->group);
+}
+
+static void serve(const struct watch *watch)
 {
 	struct pollfd fds[] = {
-		{ .fd = in, .events = POLLIN },
-		{ .fd = timer, .events = POLLIN },
+		{ .fd = watch->in, .events = POLLIN },
+		{ .fd = watch->timer, .events = POLLIN },
 	};
 	struct message message = { 0 }, next;
 	ssize_t n;
@@ -76,17 +106,16 @@ static void serve(int in, int timer)
 			continue;
 		/* Read a message first: it may have moved the time. */
 		if (!fds[0].revents) {
-			kill(-message.group, SIGKILL);
+			be_late(watch, &message);
 			return;
 		}
-		n = read(in, &next, sizeof(next));
+		n = read(watch->in, &next, sizeof(next));
 		if (n != (ssize_t) sizeof(next)) {
-			if (message.group > 0)
-				end_orphans(message.group);
+			be_left(watch, &message);
 			return;
 		}
 		message = next;
-		set_timer(timer, message.due_ms);
+		timer_set(watch->timer, TFD_TIMER_ABSTIME, message.due_ms);
 	}
 }
 
@@ -122,45 +151,56 @@ static void show_name(void)
 }
 
 /* Nothing of ours is kept: an inherited pipe would seem open to its reader. */
-static void become_guard(int in)
+static void become_guard(int in, int parent, const struct guard_words *words)
 {
-	int timer;
+	struct watch watch = { .in = 3, .pidfd = 4, .words = words };
 
 	show_name();
 	/* Signals to our group or from the terminal are not for the guard. All
 	 * signals that can be blocked are. */
 	setsid();
-	if (dup2(in, 3) < 0)
+	/* Out of the way of each other. */
+	in = fcntl(in, F_DUPFD_CLOEXEC, 5);
+	parent = fcntl(parent, F_DUPFD_CLOEXEC, 5);
+	if (dup2(in, watch.in) < 0 || dup2(parent, watch.pidfd) < 0)
 		_exit(1);
-	syscall(SYS_close_range, 4, ~0u, 0); /* musl has no function */
+	syscall(SYS_close_range, 5, ~0u, 0); /* musl has no function */
 	close(STDIN_FILENO);
-	close(STDOUT_FILENO);
+	if (!words)
+		close(STDOUT_FILENO);
 	close(STDERR_FILENO);
-	timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
-	serve(3, timer);
+	watch.timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+	serve(&watch);
 	_exit(0);
 }
 
-bool guard_start(struct guard *guard)
+static int pidfd_of(pid_t pid)
 {
-	int fds[2];
+	return (int) syscall(SYS_pidfd_open, pid, 0);
+}
+
+bool guard_start(struct guard *guard, const struct guard_words *words)
+{
+	int fds[2], self = pidfd_of(getpid());
 
 	*guard = (struct guard){ .pid = -1, .pidfd = -1, .fd = -1 };
-	if (pipe2(fds, O_CLOEXEC) == 0) {
+	if (self >= 0 && pipe2(fds, O_CLOEXEC) == 0) {
 		guard->pid = fork();
 		if (guard->pid == 0)
-			become_guard(fds[0]);
+			become_guard(fds[0], self, words);
 		close(fds[0]);
 		fcntl(fds[1], F_SETFL, O_NONBLOCK);
 		guard->fd = fds[1];
 	}
 	if (guard->pid > 0)
-		guard->pidfd = (int) syscall(SYS_pidfd_open, guard->pid, 0);
+		guard->pidfd = pidfd_of(guard->pid);
 	if (guard->pidfd < 0)
 		report(ROWLOCK_LOG_ERROR,
-		       "cannot start the process that guards the command: %s; "
-		       "nothing was locked",
+		       "cannot start the guard's process: %s; nothing was "
+		       "locked",
 		       strerror(errno));
+	if (self >= 0)
+		close(self);
 	return guard->pidfd >= 0;
 }
 

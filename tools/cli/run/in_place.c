@@ -113,6 +113,7 @@ static void keep(struct keeper *keeper)
 	int signal;
 
 	acquisition.quit_fd = keeper->ward;
+	acquisition.quit_events = POLLIN;
 	signal = acquisition_run(&acquisition, &keeper->signals);
 	if (acquisition.result == 0 && !signal) {
 		hold(keeper, &acquisition);

@@ -59,6 +59,14 @@ int request_option(struct task *task, int option)
 				       "--release-exit-code: '%s' is not a "
 				       "number from 0 to 255",
 				       optarg);
+	case OPTION_GUARDED:
+		if (optarg && strcmp(optarg, "call") != 0)
+			return command_misused(task->title,
+					       "--guarded: '%s' is not 'call'",
+					       optarg);
+		task->guarded = true;
+		task->guarded_by_call = optarg != NULL;
+		return -1;
 	case 'n':
 		task->wait_ms = 0;
 		return -1;

@@ -22,6 +22,7 @@ enum {
 	OPTION_TAKE,
 	OPTION_RETRY,
 	OPTION_RELEASE,
+	OPTION_GUARDED,
 	REQUEST_OPTION_MORE,
 };
 
@@ -67,6 +68,7 @@ enum {
 	    { "take", required_argument, NULL, OPTION_TAKE },                  \
 	    { "retry-connect", required_argument, NULL, OPTION_RETRY },        \
 	    { "release-exit-code", required_argument, NULL, OPTION_RELEASE },  \
+	    { "guarded", optional_argument, NULL, OPTION_GUARDED },            \
 	    { "nb", no_argument, NULL, 'n' },                                  \
 	    { "nonblock", no_argument, NULL, 'n' },                            \
 	    { "wait", required_argument, NULL, 'w' },                          \

@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -30,6 +29,7 @@
 #include "common/report.h"
 #include "run/deadline.h"
 #include "run/reach.h"
+#include "run/timer.h"
 
 /* How long to wait for the end of killed processes. */
 #define KILLED_MS 10000
@@ -60,18 +60,6 @@ static void drain(int fd)
 	ssize_t n = read(fd, &count, sizeof(count));
 
 	(void) n;
-}
-
-static void set_timer(const struct run *run, uint64_t wake_ms)
-{
-	struct itimerspec when = { 0 };
-
-	if (wake_ms != DEADLINE_NEVER) {
-		/* Zero would disarm it. */
-		when.it_value.tv_sec = (time_t) (wake_ms / 1000);
-		when.it_value.tv_nsec = (long) (wake_ms % 1000) * 1000000 + 1;
-	}
-	timerfd_settime(run->timer_fd, 0, &when, NULL);
 }
 
 static uint64_t remaining_ms(const struct run *run)
@@ -146,7 +134,7 @@ static void look(struct run *run)
 		  deadline_guard_time(&run->deadline));
 	if (phase == DEADLINE_KILL)
 		wake = run->give_up_at > now ? run->give_up_at - now : 0;
-	set_timer(run, wake);
+	timer_set(run->timer_fd, 0, wake);
 }
 
 /* Stop as the command has stopped, so that the shell sees it; when we are

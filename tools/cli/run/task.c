@@ -227,29 +227,29 @@ int task_tokens(const struct task *task, struct acquisition *acquisition,
 		uint64_t *ret_tokens)
 {
 	for (size_t i = 0; i < task->name_count; i++) {
-		struct rowlock_errinfo error;
 		int r = hold_token(&acquisition->hold, task->names[i],
-				   &ret_tokens[i], &error);
+				   &ret_tokens[i], &acquisition->error);
 
 		if (r == 0)
 			continue;
-		report(ROWLOCK_LOG_ERROR, "%s: %s", task->title, error.message);
+		report(ROWLOCK_LOG_ERROR, "%s: %s", task->title,
+		       acquisition->error.message);
 		return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
 	}
 	return -1;
 }
 
-/* -1, or the exit code. */
-static int get_guard(const struct task *task, struct acquisition *acquisition,
-		     char *ret_text)
+int task_guard(const struct task *task, struct acquisition *acquisition,
+	       char *ret_text)
 {
-	struct rowlock_errinfo error;
-	int r = hold_guard_sql(&acquisition->hold, task->guarded_by_call,
-			       ret_text, ROWLOCK_GUARD_SQL_SIZE, &error);
+	int r =
+	    hold_guard_sql(&acquisition->hold, task->guarded_by_call, ret_text,
+			   ROWLOCK_GUARD_SQL_SIZE, &acquisition->error);
 
 	if (r == 0)
 		return -1;
-	report(ROWLOCK_LOG_ERROR, "%s: %s", task->title, error.message);
+	report(ROWLOCK_LOG_ERROR, "%s: %s", task->title,
+	       acquisition->error.message);
 	return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
 }
 
@@ -321,8 +321,8 @@ void task_tell(const struct task *task, const struct acquisition *acquisition,
 	tell_others(task, acquisition);
 }
 
-static uint64_t ttl_of(const struct task *task,
-		       const struct acquisition *acquisition)
+uint64_t task_ttl_ms(const struct task *task,
+		     const struct acquisition *acquisition)
 {
 	return task->lock.strategy == ROWLOCK_ROW
 		   ? acquisition->client_options.row_idle_ms
@@ -345,7 +345,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		.lock = acquisition->hold.lock,
 		.server = acquisition->hold.server,
 		.name = task->name,
-		.ttl_ms = ttl_of(task, acquisition),
+		.ttl_ms = task_ttl_ms(task, acquisition),
 		.command = &command,
 		.signals = signals,
 		.guard = guard,
@@ -360,7 +360,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 	int r = task_tokens(task, acquisition, tokens);
 
 	if (r < 0 && task->guarded)
-		r = get_guard(task, acquisition, guard_sql);
+		r = task_guard(task, acquisition, guard_sql);
 	if (r >= 0)
 		return r;
 	environment = environment_new(&(struct environment_of){
@@ -391,7 +391,7 @@ static int not_released(const struct task *task,
 {
 	char span[TEXT_SPAN_SIZE];
 
-	text_span(ttl_of(task, acquisition), span);
+	text_span(task_ttl_ms(task, acquisition), span);
 	report(ROWLOCK_LOG_WARNING, "%s: '%s' stays locked for up to %s: %s",
 	       task->title, task->name, span, reason);
 	return task->tells_release ? (int) task->release_code : code;
@@ -402,12 +402,12 @@ static int not_released(const struct task *task,
 int task_release(const struct task *task, struct acquisition *acquisition,
 		 int code)
 {
-	struct rowlock_errinfo error;
 	int r;
 
 	if (task->lost)
 		return code;
-	r = rowlock_release(acquisition->hold.lock, &error);
+	r = rowlock_release(acquisition->hold.lock, &acquisition->error);
+	acquisition->result = r;
 	if (r == ROWLOCK_ELOST && code != EXIT_FAILED) {
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: the lock '%s' on %s was lost before the command "
@@ -422,7 +422,8 @@ int task_release(const struct task *task, struct acquisition *acquisition,
 		       "did last",
 		       task->title, task->name, acquisition->hold.server);
 	else if (r < 0 && r != ROWLOCK_ELOST)
-		return not_released(task, acquisition, error.message, code);
+		return not_released(task, acquisition,
+				    acquisition->error.message, code);
 	if (r == 0 && task->common->verbose)
 		report(ROWLOCK_LOG_INFO, "%s: released '%s' on %s", task->title,
 		       task->name, acquisition->hold.server);

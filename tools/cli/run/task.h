@@ -35,8 +35,9 @@ struct task {
 	unsigned int release_code; /* by this exit code */
 	bool in_place;             /* it takes the place of this process */
 	const char *or_else;       /* than to run rowlock as its user */
-	bool guarded;              /* tell the command its guard, */
-	bool guarded_by_call;      /* as a call of rowlock_guard() */
+	bool json;            /* tell in JSON of the grant and of the end */
+	bool guarded;         /* tell the command its guard, */
+	bool guarded_by_call; /* as a call of rowlock_guard() */
 	uint64_t wait_ms;
 	uint64_t retry_ms;     /* how long to try to reach the server */
 	uint64_t ttl_ms;       /* 0: the default */
@@ -83,9 +84,19 @@ struct acquisition task_acquisition(const struct task *task, char *program,
 				    size_t size);
 
 /** It was acquired: get its tokens; for a single lock without I/O, as the token
- *  was drawn with the grant. Returns -1, or the exit code. */
+ *  was drawn with the grant. Returns -1, or the exit code; acquisition->error
+ *  has the reason. */
 int task_tokens(const struct task *task, struct acquisition *acquisition,
 		uint64_t *ret_tokens);
+
+/** It was acquired: get its guard, of ROWLOCK_GUARD_SQL_SIZE bytes. Returns as
+ *  task_tokens(). */
+int task_guard(const struct task *task, struct acquisition *acquisition,
+	       char *ret_text);
+
+/** The TTL of a lease, or the idle bound of a row. */
+uint64_t task_ttl_ms(const struct task *task,
+		     const struct acquisition *acquisition);
 
 /** Report that it was acquired, if verbose, and the part of its info that was
  *  not stored. */
@@ -93,7 +104,8 @@ void task_tell(const struct task *task, const struct acquisition *acquisition,
 	       uint64_t token);
 
 /** It was acquired: give it back, without having run the command, or after.
- *  Returns @code, or EXIT_LOST. */
+ *  Returns @code, or EXIT_LOST. The outcome of the release, unless task->lost,
+ *  is acquisition->result and ->error. */
 int task_release(const struct task *task, struct acquisition *acquisition,
 		 int code);
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_PROTOCOL_H
+#define CLI_PROTOCOL_H
+
+/*
+ * 'rowlock hold --json' and the program that runs it tell each other lines: of
+ * JSON, and of one word. rowlock-hold(7) is its manual.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/task.h"
+
+/** Each line has it. A line that its readers could not read has another one. */
+#define PROTOCOL_VERSION 1
+
+struct protocol_held {
+	const struct task *task;
+	const char *server;
+	const uint64_t *tokens; /* of each name of the task */
+	uint64_t ttl_ms;
+	uint64_t deadline_ms; /* from now on */
+	const char *guard;    /* statements with "; " between; NULL: none */
+};
+
+/*
+ * Each returns a line, which is the caller's to free; NULL without memory.
+ * Messages may be the library's: they are put in the command line's words.
+ */
+
+char *protocol_held(const struct protocol_held *held);
+
+/** @reason is one of the manual's words. */
+char *protocol_lost(const struct task *task, const char *reason,
+		    const char *message);
+
+/** @message tells why it may have been lost before; NULL if it was not. */
+char *protocol_released(const struct task *task, const char *message);
+
+/** The lock was not acquired, or has gone: @code and @message are the
+ *  library's. */
+char *protocol_failed(const struct task *task, int code, const char *message);
+
+/** Lines that a program has sent. */
+struct protocol_input {
+	char line[64];
+	size_t size;
+	bool too_long;
+};
+
+/**
+ * Take @size bytes. Returns true once a line asks for the release. *@ret_answer
+ * becomes the answer to the first line that is unknown, to be freed, or NULL.
+ */
+bool protocol_take(struct protocol_input *input, const struct task *task,
+		   const char *text, size_t size, char **ret_answer);
+
+#endif
