@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "code.h"
 #include "db/conn.h"
 #include "db/pool.h"
 #include "db/schema.h"

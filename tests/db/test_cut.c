@@ -130,7 +130,7 @@ static bool cut_after(struct relay *relay, size_t bytes)
 		if (fault != RLK_UNKNOWN)
 			fail_msg("step %zu after %zu bytes: fault %d, %s", i,
 				 bytes, (int) fault, error.message);
-		assert_int_equal(error.code, ROWLOCK_ECONNECT);
+		assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 		assert_false(rlk_conn_usable(conn));
 		assert_int_equal(steps[i](conn, false, &error), RLK_FAILED);
 		assert_says(error.message, "not usable any more");

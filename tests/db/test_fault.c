@@ -156,7 +156,7 @@ static void node_that_is_not_ready_is_known_by_its_words(void **state)
 
 	(void) state;
 	assert_true(rlk_fault_not_ready(1047, words));
-	assert_int_equal(rlk_fault_code(1047, words), ROWLOCK_ECONNECT);
+	assert_code(rlk_fault_code(1047, words), ROWLOCK_ECONNECT, NULL);
 	assert_int_equal(rlk_fault_class(1047), RLK_REFUSED);
 	assert_false(rlk_fault_not_ready(1047, "Unknown command"));
 	assert_false(rlk_fault_not_ready(1064, words));

@@ -145,7 +145,7 @@ static void session_on_another_node_is_out_of_reach(void **state)
 	node->galera = true;
 	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error),
 			 RLK_REFUSED);
-	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_done(rlk_conn_ping(innocent, &error), &error);
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);

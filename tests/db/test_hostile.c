@@ -105,8 +105,8 @@ static void what_does_not_greet_is_refused(void **state)
 		struct rowlock_errinfo error;
 
 		start(&peer);
-		assert_int_equal(db_refused(peer.dsn, 0, &error),
-				 ROWLOCK_ECONNECT);
+		assert_code(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT,
+			    &error);
 		assert_says(error.message, "does not greet");
 		assert_says(error.message, "127.0.0.1");
 		stop(&peer);
@@ -123,7 +123,7 @@ static void greeting_in_pieces_is_looked_at(void **state)
 
 	(void) state;
 	start(&peer);
-	assert_int_equal(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT);
+	assert_code(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "does not greet");
 	stop(&peer);
 }
@@ -138,8 +138,8 @@ static void greeting_that_ends_is_no_greeting(void **state)
 		struct peer peer = { .first = progress, .first_size = size };
 
 		start(&peer);
-		assert_int_equal(db_refused(peer.dsn, 0, &error),
-				 ROWLOCK_ECONNECT);
+		assert_code(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT,
+			    &error);
 		stop(&peer);
 	}
 }
@@ -155,7 +155,7 @@ static void refusal_in_place_of_a_greeting_is_told(void **state)
 
 	(void) state;
 	start(&peer);
-	assert_int_equal(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT);
+	assert_code(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT, &error);
 	assert_int_equal(error.mysql, 1040);
 	stop(&peer);
 }
@@ -196,7 +196,7 @@ static void is_cut_off(const unsigned char *progress, size_t size)
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
 			 RLK_UNKNOWN);
-	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_says(error.message, "has no end: more than 1 MiB");
 	assert_false(rlk_conn_usable(conn));
 	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
@@ -238,7 +238,7 @@ static void answer_that_is_garbled_is_refused(void **state)
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
 			 RLK_UNKNOWN);
-	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_says(error.message, "its answer is garbled");
 	assert_false(rlk_conn_usable(conn));
 	rlk_conn_close(conn);
@@ -264,7 +264,7 @@ static void long_packet_is_refused(void **state)
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
 			 RLK_UNKNOWN);
-	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	/* By its length, before any of it was read. */
 	assert_says(error.message, "a packet of its answer");
 	assert_false(rlk_conn_usable(conn));
@@ -294,7 +294,7 @@ static void flood_does_not_pass_the_deadline(void **state)
 		fault = rlk_stmt_resume(conn, &reply, &error);
 	}
 	assert_int_equal(fault, RLK_UNKNOWN);
-	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	/* And for no other reason: more than 1 MiB, or too many rows. */
 	assert_says(error.message, "its answer has no end on ");
 	rlk_conn_close(conn);

@@ -57,8 +57,8 @@ static void interruptions_without_end_are_no_refusal(void **state)
 
 	(void) state;
 	tell(proxy, "request sql=\"SELECT 0,*\" always do error code=1317");
-	assert_int_equal(db_refused(dsn_by(proxy), 0, &error),
-			 ROWLOCK_ECONNECT);
+	assert_code(db_refused(dsn_by(proxy), 0, &error), ROWLOCK_ECONNECT,
+		    &error);
 	assert_int_equal(error.mysql, 1317);
 	assert_says(error.message, "interrupted 5 times");
 	proxy_end(proxy);
@@ -71,8 +71,8 @@ static void an_interrupted_login_is_no_refusal(void **state)
 
 	(void) state;
 	tell(proxy, "request command=login do error code=1317");
-	assert_int_equal(db_refused(dsn_by(proxy), 0, &error),
-			 ROWLOCK_ECONNECT);
+	assert_code(db_refused(dsn_by(proxy), 0, &error), ROWLOCK_ECONNECT,
+		    &error);
 	proxy_end(proxy);
 }
 

@@ -355,7 +355,7 @@ static void password_of_the_environment_is_not_told(void **state)
 	start(&peer, "127.0.0.1");
 	*strstr(peer.dsn, ";password=") = '\0';
 	setenv("MYSQL_PWD", PASSWORD, 1);
-	assert_int_equal(log_in(&peer, "", NULL, &error), ROWLOCK_EAUTH);
+	assert_code(log_in(&peer, "", NULL, &error), ROWLOCK_EAUTH, &error);
 	unsetenv("MYSQL_PWD");
 	stop(&peer);
 	/* The hash; and no wish for a key, by which it would be told. */
@@ -415,7 +415,7 @@ static void socket_file_is_trusted(void **state)
 
 	(void) state;
 	start_file(&peer);
-	assert_int_equal(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT);
+	assert_code(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT, &error);
 	stop(&peer);
 	assert_true(heard(&peer, PASSWORD));
 }
@@ -533,8 +533,8 @@ static void dialog_is_told_the_password_and_no_more(void **state)
 		struct rowlock_errinfo error;
 
 		start_file(&peer);
-		assert_int_equal(log_in(&peer, "", NULL, &error),
-				 ROWLOCK_ECONNECT);
+		assert_code(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT,
+			    &error);
 		stop(&peer);
 		assert_says(error.message, "nobody to answer");
 		assert_int_equal(peer.packets, i < 2 ? 2 : 1);
@@ -613,9 +613,9 @@ static void handshake_without_an_end_is_left(void **state)
 		start(&peer, "127.0.0.1");
 		test_dsn_with(peer.dsn, "ssl_enforce=1", dsn, sizeof(dsn));
 		target = db_target(dsn);
-		assert_int_equal(
+		assert_code(
 		    rlk_conn_open(&target, &db_lease, db_in(ms), &conn, &error),
-		    ROWLOCK_ECONNECT);
+		    ROWLOCK_ECONNECT, &error);
 		stop(&peer);
 		flooded = peer.flooded;
 		ms *= 2;

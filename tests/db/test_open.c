@@ -88,10 +88,9 @@ static void wrong_password_is_said_without_it(void **state)
 	struct rowlock_errinfo error;
 
 	(void) state;
-	assert_int_equal(
-	    db_refused(db_dsn_with("password=secret17;user=nobody17"), 0,
-		       &error),
-	    ROWLOCK_EAUTH);
+	assert_code(db_refused(db_dsn_with("password=secret17;user=nobody17"),
+			       0, &error),
+		    ROWLOCK_EAUTH, &error);
 	assert_says(error.message, "nobody17");
 	assert_null(strstr(error.message, "secret17"));
 	assert_true(error.mysql == 1045 || error.mysql == 1698);
@@ -108,7 +107,7 @@ static void user_that_nobody_named_is_told_so(void **state)
 	test_dsn_without(db_dsn_with("password=secret17"), "user", dsn,
 			 sizeof(dsn));
 	unsetenv("ROWLOCK_DSN");
-	assert_int_equal(db_refused(dsn, 0, &error), ROWLOCK_EAUTH);
+	assert_code(db_refused(dsn, 0, &error), ROWLOCK_EAUTH, &error);
 	if (kept)
 		setenv("ROWLOCK_DSN", kept, 1);
 	free(kept);
@@ -121,14 +120,14 @@ static void refused_port_is_said(void **state)
 	struct rowlock_errinfo error;
 
 	(void) state;
-	assert_int_equal(
+	assert_code(
 	    db_refused("host=127.0.0.1;port=1;user=u;password=p", 0, &error),
-	    ROWLOCK_ECONNECT);
+	    ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "127.0.0.1:1");
 	assert_says(error.message, "bind-address");
 	assert_int_equal(error.mysql, 2002);
-	assert_int_equal(db_refused("socket=/no/such/socket;user=u", 0, &error),
-			 ROWLOCK_ECONNECT);
+	assert_code(db_refused("socket=/no/such/socket;user=u", 0, &error),
+		    ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "/no/such/socket");
 	assert_says(error.message, "is that its socket?");
 }
@@ -138,9 +137,8 @@ static void unknown_host_is_said(void **state)
 	struct rowlock_errinfo error;
 
 	(void) state;
-	assert_int_equal(
-	    db_refused("host=no.such.host.invalid;user=u", 0, &error),
-	    ROWLOCK_ECONNECT);
+	assert_code(db_refused("host=no.such.host.invalid;user=u", 0, &error),
+		    ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "no.such.host.invalid");
 	assert_int_equal(error.mysql, 2005);
 }
@@ -166,10 +164,9 @@ static void missing_file_is_said(void **state)
 	(void) state;
 	target.sources =
 	    (struct rlk_sources){ .file = missing, .group = "rowlock" };
-	assert_int_equal(rlk_conn_open(&target, &db_lease,
-				       db_in(test_patience_ms()), &conn,
-				       &error),
-			 ROWLOCK_EINVAL);
+	assert_code(rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
+				  &conn, &error),
+		    ROWLOCK_EINVAL, &error);
 	assert_says(error.message, missing);
 	assert_null(conn);
 }
@@ -253,7 +250,7 @@ static void pipe_is_refused(void **state)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	code = open_by_path(path, &error);
 	unlink(path);
-	assert_int_equal(code, ROWLOCK_EINVAL);
+	assert_code(code, ROWLOCK_EINVAL, NULL);
 	assert_says(error.message, path);
 	assert_says(error.message, "is a pipe");
 }
@@ -265,7 +262,7 @@ static void device_is_refused(void **state)
 	char zero[] = "/dev/zero", none[] = "/dev/null";
 
 	(void) state;
-	assert_int_equal(open_by_path(zero, &error), ROWLOCK_EINVAL);
+	assert_code(open_by_path(zero, &error), ROWLOCK_EINVAL, &error);
 	assert_says(error.message, "'/dev/zero' is a device");
 	error.message[0] = '\0';
 	/* Perhaps there is a server here, which takes us. */
@@ -279,7 +276,8 @@ static void file_that_everybody_can_write_is_refused(void **state)
 	struct rlk_conn *conn = NULL;
 
 	(void) state;
-	assert_int_equal(open_by_file("", 0602, &conn, &error), ROWLOCK_EINVAL);
+	assert_code(open_by_file("", 0602, &conn, &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "everybody can write");
 	assert_null(conn);
 }
@@ -289,9 +287,8 @@ static void found_rows_are_refused(void **state)
 	struct rowlock_errinfo error;
 
 	(void) state;
-	assert_int_equal(
-	    db_refused(db_dsn_with("return-found-rows=1"), 0, &error),
-	    ROWLOCK_EINVAL);
+	assert_code(db_refused(db_dsn_with("return-found-rows=1"), 0, &error),
+		    ROWLOCK_EINVAL, &error);
 	assert_says(error.message, "return-found-rows");
 }
 
@@ -320,8 +317,8 @@ static void broken_string_is_refused(void **state)
 	struct rowlock_errinfo error;
 
 	(void) state;
-	assert_int_equal(db_refused("host=127.0.0.1;=;{", 0, &error),
-			 ROWLOCK_EINVAL);
+	assert_code(db_refused("host=127.0.0.1;=;{", 0, &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "dsn");
 }
 
@@ -356,7 +353,7 @@ static void clear_text_is_refused(void **state)
 		return;
 	}
 	print_message("# %s\n", error.message);
-	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	/* A server without TLS hears nothing, one with TLS the wish for it;
 	 * in no case the name of the account. */
 	assert_true(relay_heard(relay) == 0 || error.mysql == 2026);
@@ -391,7 +388,7 @@ static void refused_unconnected(const char *change, const char *says)
 	char dsn[512];
 
 	test_dsn_with(relay_dsn(relay), change, dsn, sizeof(dsn));
-	assert_int_equal(db_refused(dsn, 0, &error), ROWLOCK_EINVAL);
+	assert_code(db_refused(dsn, 0, &error), ROWLOCK_EINVAL, &error);
 	assert_says(error.message, says);
 	assert_int_equal(relay_heard(relay), 0);
 	relay_end(relay);
@@ -482,7 +479,7 @@ static void port_counts_on_a_socket_file_too(void **state)
 	rlk_conn_close(db_open(dsn, &db_lease));
 	test_dsn_with(relay_dsn(relay), "port=1;ssl_verify_server_cert=0", dsn,
 		      sizeof(dsn));
-	assert_int_equal(db_refused(dsn, 0, &error), ROWLOCK_EINVAL);
+	assert_code(db_refused(dsn, 0, &error), ROWLOCK_EINVAL, &error);
 	assert_says(error.message, "port 1 is asked for");
 	assert_says(error.message, "write host=127.0.0.1, or leave");
 	relay_end(relay);
@@ -521,7 +518,7 @@ static void address_within_ipv6_is_another_host(void **state)
 		      &error);
 	print_message("# %s\n", error.message);
 	assert_null(conn);
-	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_true(relay_heard(relay) == 0 || error.mysql == 2026);
 	relay_end(relay);
 }

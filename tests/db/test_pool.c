@@ -74,9 +74,8 @@ static void limit_holds_until_the_deadline(void **state)
 	struct rowlock_errinfo error = { 0 };
 
 	(void) state;
-	assert_int_equal(
-	    rlk_pool_get(pool, 0, db_in(50), true, NULL, &none, &error),
-	    ROWLOCK_ETIMEDOUT);
+	assert_code(rlk_pool_get(pool, 0, db_in(50), true, NULL, &none, &error),
+		    ROWLOCK_ETIMEDOUT, &error);
 	assert_null(none);
 	assert_says(error.message, "lease");
 	assert_int_equal(db_pool_count(pool, 0), 1);
@@ -101,7 +100,7 @@ static void spare_one_is_not_waited_for(void **state)
 	(void) state;
 	assert_int_equal(get_spare(pool, &conns[0]), 0);
 	assert_int_equal(get_spare(pool, &conns[1]), 0);
-	assert_int_equal(get_spare(pool, &none), ROWLOCK_EBUSY);
+	assert_code(get_spare(pool, &none), ROWLOCK_EBUSY, NULL);
 	assert_null(none);
 	rlk_pool_put(pool, conns[0]);
 	assert_int_equal(get_spare(pool, &conns[0]), 0);
@@ -180,7 +179,7 @@ static void interrupt_ends_one_wait(void **state)
 		start_client(&clients[i], pool, &served);
 	rlk_pool_interrupt(pool, &clients[0].waiter);
 	rlk_thread_join(&clients[0].thread);
-	assert_int_equal(clients[0].code, ROWLOCK_ECANCELED);
+	assert_code(clients[0].code, ROWLOCK_ECANCELED, NULL);
 	rlk_pool_put(pool, conn);
 	rlk_thread_join(&clients[1].thread);
 	assert_int_equal(clients[1].code, 0);
@@ -195,9 +194,9 @@ static void early_interrupt_is_not_missed(void **state)
 
 	(void) state;
 	rlk_pool_interrupt(pool, &waiter);
-	assert_int_equal(
+	assert_code(
 	    rlk_pool_get(pool, 0, RLK_NEVER, true, &waiter, &none, NULL),
-	    ROWLOCK_ECANCELED);
+	    ROWLOCK_ECANCELED, NULL);
 	assert_null(none);
 	rlk_pool_free(pool, test_patience_ms());
 }
@@ -264,15 +263,15 @@ static void refused_is_told_at_once(void **state)
 	struct rlk_conn *none = NULL;
 
 	(void) state;
-	assert_int_equal(
+	assert_code(
 	    rlk_pool_get(pool, 0, RLK_NEVER, false, NULL, &none, &error),
-	    ROWLOCK_ECONNECT);
+	    ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "127.0.0.1:1");
 	/* With patience it is the deadline that ends it, and the reason is
 	 * the last failure. */
-	assert_int_equal(
+	assert_code(
 	    rlk_pool_get(pool, 0, db_in(100), true, NULL, &none, &error),
-	    ROWLOCK_ECONNECT);
+	    ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "127.0.0.1:1");
 	assert_null(none);
 	rlk_pool_free(pool, test_patience_ms());
@@ -285,9 +284,8 @@ static void hopeless_is_told_at_once(void **state)
 	struct rlk_conn *none = NULL;
 
 	(void) state;
-	assert_int_equal(
-	    rlk_pool_get(pool, 0, RLK_NEVER, true, NULL, &none, &error),
-	    ROWLOCK_EAUTH);
+	assert_code(rlk_pool_get(pool, 0, RLK_NEVER, true, NULL, &none, &error),
+		    ROWLOCK_EAUTH, &error);
 	rlk_pool_free(pool, test_patience_ms());
 }
 
@@ -301,9 +299,9 @@ static void patience_outlasts_a_refusal(void **state)
 	struct rlk_conn *none = NULL;
 
 	(void) state;
-	assert_int_equal(
+	assert_code(
 	    rlk_pool_get(pool, 0, db_in(50), false, NULL, &none, &error),
-	    ROWLOCK_ECONNECT);
+	    ROWLOCK_ECONNECT, &error);
 	start_client(&client, pool, &served);
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	rlk_thread_join(&client.thread);
@@ -338,7 +336,7 @@ static void stuck_opener_does_not_hold_the_end_up(void **state)
 	start_client(&client, pool, &served);
 	rlk_pool_interrupt(pool, &client.waiter);
 	rlk_thread_join(&client.thread);
-	assert_int_equal(client.code, ROWLOCK_ECANCELED);
+	assert_code(client.code, ROWLOCK_ECANCELED, NULL);
 	rlk_pool_free(pool, 20);
 	/* Its peer has gone, and so does it. The relay's thread was counted. */
 	relay_end(relay);

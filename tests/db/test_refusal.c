@@ -68,11 +68,12 @@ static int teardown(void **state)
 static void refusal_of_what_never_worked_is_final(void **state)
 {
 	(void) state;
-	assert_int_equal(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
-			 ROWLOCK_EAUTH);
-	assert_int_equal(judge(&refusal, "schema", ROWLOCK_ESCHEMA, 1146),
-			 ROWLOCK_ESCHEMA);
-	assert_int_equal(judge(NULL, NULL, ROWLOCK_EAUTH, 1045), ROWLOCK_EAUTH);
+	assert_code(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045), ROWLOCK_EAUTH,
+		    NULL);
+	assert_code(judge(&refusal, "schema", ROWLOCK_ESCHEMA, 1146),
+		    ROWLOCK_ESCHEMA, NULL);
+	assert_code(judge(NULL, NULL, ROWLOCK_EAUTH, 1045), ROWLOCK_EAUTH,
+		    NULL);
 	assert_int_equal(logged, 0);
 }
 
@@ -82,17 +83,16 @@ static void refusal_of_what_worked_is_out_of_reach_and_logged_once(void **state)
 	rlk_refusal_begin(&refusal);
 	for (int i = 0; i < 10; i++) {
 		stands_at_ms += 1000;
-		assert_int_equal(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
-				 ROWLOCK_ECONNECT);
-		assert_int_equal(
-		    judge(&refusal, "acquire", ROWLOCK_ESCHEMA, 1146),
-		    ROWLOCK_ECONNECT);
+		assert_code(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
+			    ROWLOCK_ECONNECT, NULL);
+		assert_code(judge(&refusal, "acquire", ROWLOCK_ESCHEMA, 1146),
+			    ROWLOCK_ECONNECT, NULL);
 	}
 	assert_int_equal(logged, 1);
 	assert_says(last_line, "no, on db1; this worked before, so it is tried "
 			       "again for 300 s");
-	assert_int_equal(judge(&refusal, "acquire", ROWLOCK_EDB, 1062),
-			 ROWLOCK_EDB);
+	assert_code(judge(&refusal, "acquire", ROWLOCK_EDB, 1062), ROWLOCK_EDB,
+		    NULL);
 }
 
 static void refusal_that_stays_is_what_it_says(void **state)
@@ -102,10 +102,10 @@ static void refusal_that_stays_is_what_it_says(void **state)
 	(void) state;
 	rlk_refusal_begin(&refusal);
 	for (; stands_at_ms < end; stands_at_ms += 30000)
-		assert_int_equal(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
-				 ROWLOCK_ECONNECT);
-	assert_int_equal(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
-			 ROWLOCK_EAUTH);
+		assert_code(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
+			    ROWLOCK_ECONNECT, NULL);
+	assert_code(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045), ROWLOCK_EAUTH,
+		    NULL);
 	assert_int_equal(logged, 1);
 }
 
@@ -115,8 +115,8 @@ static void next_refusal_has_its_own_time(void **state)
 	rlk_refusal_begin(&refusal);
 	judge(&refusal, NULL, ROWLOCK_EAUTH, 1045);
 	stands_at_ms += 2 * (int64_t) MOST_MS;
-	assert_int_equal(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
-			 ROWLOCK_ECONNECT);
+	assert_code(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
+		    ROWLOCK_ECONNECT, NULL);
 	assert_int_equal(logged, 2);
 }
 
@@ -126,15 +126,15 @@ static void right_that_a_statement_never_had_is_final(void **state)
 	(void) state;
 	rlk_refusal_begin(&refusal);
 	rlk_refusal_worked(&refusal, "acquire");
-	assert_int_equal(judge(&refusal, "waiters", ROWLOCK_EAUTH, 1142),
-			 ROWLOCK_EAUTH);
-	assert_int_equal(judge(&refusal, "kill", ROWLOCK_EAUTH, 1227),
-			 ROWLOCK_EAUTH);
+	assert_code(judge(&refusal, "waiters", ROWLOCK_EAUTH, 1142),
+		    ROWLOCK_EAUTH, NULL);
+	assert_code(judge(&refusal, "kill", ROWLOCK_EAUTH, 1227), ROWLOCK_EAUTH,
+		    NULL);
 	assert_int_equal(logged, 0);
-	assert_int_equal(judge(&refusal, "acquire", ROWLOCK_EAUTH, 1142),
-			 ROWLOCK_ECONNECT);
-	assert_int_equal(judge(&refusal, "waiters", ROWLOCK_EAUTH, 1820),
-			 ROWLOCK_ECONNECT);
+	assert_code(judge(&refusal, "acquire", ROWLOCK_EAUTH, 1142),
+		    ROWLOCK_ECONNECT, NULL);
+	assert_code(judge(&refusal, "waiters", ROWLOCK_EAUTH, 1820),
+		    ROWLOCK_ECONNECT, NULL);
 }
 
 #define CASE(sentence, function)                                               \

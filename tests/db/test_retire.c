@@ -80,7 +80,7 @@ static void is_refused(struct rlk_conn *conn)
 	fault = rlk_stmt_run(conn, &write, NULL, &reply, &error);
 	db_exec(conn, "SET SESSION TRANSACTION READ WRITE");
 	assert_int_equal(fault, RLK_REFUSED);
-	assert_int_equal(error.code, ROWLOCK_EREADONLY);
+	assert_code(error.code, ROWLOCK_EREADONLY, NULL);
 }
 
 static void read_only_retires_all_connections(void **state)

@@ -75,11 +75,11 @@ static void refuse(const char *change, const char *back, const char *word,
 	struct rowlock_errinfo error;
 
 	db_root(change);
-	assert_int_equal(check(&error), ROWLOCK_ESCHEMA);
+	assert_code(check(&error), ROWLOCK_ESCHEMA, &error);
 	db_root(back);
 	assert_says(error.message, word);
 	assert_says(error.message, next);
-	assert_int_equal(check(&error), 0);
+	assert_code(check(&error), 0, &error);
 }
 
 static void good_tables_pass(void **state)
@@ -87,7 +87,7 @@ static void good_tables_pass(void **state)
 	struct rowlock_errinfo error;
 
 	(void) state;
-	assert_int_equal(check(&error), 0);
+	assert_code(check(&error), 0, &error);
 }
 
 static void missing_tables_are_said(void **state)
@@ -156,7 +156,7 @@ static void the_next_version_is_taken(void **state)
 
 	(void) state;
 	db_root(RECORD(RLK_SCHEMA_MOST));
-	assert_int_equal(check(&error), 0);
+	assert_code(check(&error), 0, &error);
 	db_root(FORGET(RLK_SCHEMA_MOST));
 }
 
@@ -247,8 +247,8 @@ static void check_by_way_of(const char *from, const char *to, const char *word)
 
 	relay_replace(relay, from, to, false);
 	conn = db_open(relay_dsn(relay), &db_lease);
-	assert_int_equal(rlk_schema_check(conn, &key, &error),
-			 ROWLOCK_EUNSUPPORTED);
+	assert_code(rlk_schema_check(conn, &key, &error), ROWLOCK_EUNSUPPORTED,
+		    &error);
 	print_message("# %s\n", error.message);
 	assert_says(error.message, word);
 	rlk_conn_close(conn);

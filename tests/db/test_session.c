@@ -158,7 +158,7 @@ static void what_is_not_committed_is_not_done(void **state)
 		assert_int_equal(
 		    rlk_stmt_run(conn, defs[i], NULL, &reply, &error),
 		    RLK_UNKNOWN);
-		assert_int_equal(error.code, ROWLOCK_EDB);
+		assert_code(error.code, ROWLOCK_EDB, NULL);
 		assert_says(error.message, "transaction");
 		assert_false(rlk_conn_usable(conn));
 		rlk_conn_close(conn);
@@ -189,7 +189,7 @@ static void read_only_is_known_and_said(void **state)
 			 RLK_REFUSED);
 	db_root("SET GLOBAL read_only = 0");
 	print_message("# %s\n", error.message);
-	assert_int_equal(error.code, ROWLOCK_EREADONLY);
+	assert_code(error.code, ROWLOCK_EREADONLY, NULL);
 	assert_says(error.message, "primary");
 	rlk_conn_close(conn);
 }
@@ -218,7 +218,7 @@ static void full_server_is_said(void **state)
 			break;
 	}
 	print_message("# %s\n", error.message);
-	assert_int_equal(code, ROWLOCK_ECONNECT);
+	assert_code(code, ROWLOCK_ECONNECT, NULL);
 	assert_int_equal(error.mysql, 1040);
 	for (int i = 0; i < count; i++)
 		rlk_conn_close(conns[i]);

@@ -544,7 +544,7 @@ static void dead_connection_says_so(void **state)
 		 (unsigned long long) rlk_conn_id(conn));
 	db_exec(other, sql);
 	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
-	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_false(rlk_conn_usable(conn));
 	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_FAILED);
 	assert_int_equal(rlk_stmt_resume(conn, &reply, &error), RLK_FAILED);

@@ -75,7 +75,7 @@ static void assert_not_believed(const char *dsn, unsigned int flags,
 {
 	struct rowlock_errinfo error;
 
-	assert_int_equal(db_refused(dsn, flags, &error), ROWLOCK_ECONNECT);
+	assert_code(db_refused(dsn, flags, &error), ROWLOCK_ECONNECT, &error);
 	assert_int_equal(error.mysql, 2026);
 	assert_says(error.message, why);
 }
@@ -260,10 +260,9 @@ static void handshake_that_stops_is_left_at_the_deadline(void **state)
 					       "place where it stops");
 			relay_stop_after(relay, after[i], false);
 			error = (struct rowlock_errinfo){ 0 };
-			assert_int_equal(rlk_conn_open(&target, &db_lease,
-						       db_in(ms), &conn,
-						       &error),
-					 ROWLOCK_ECONNECT);
+			assert_code(rlk_conn_open(&target, &db_lease, db_in(ms),
+						  &conn, &error),
+				    ROWLOCK_ECONNECT, &error);
 			assert_says(error.message, "no answer in time");
 			ms *= 2;
 		} while (!relay_stopped(relay));

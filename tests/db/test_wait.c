@@ -231,7 +231,7 @@ static void pending_many_cannot_be_resumed(void **state)
 	rlk_conn_set_until(conn, db_in(30));
 	assert_int_equal(rlk_stmt_each(conn, &def, NULL, NULL, NULL, &error),
 			 RLK_UNKNOWN);
-	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_false(rlk_conn_usable(conn));
 	rlk_conn_close(conn);
 }
@@ -244,9 +244,8 @@ static void silent_peer_ends_at_the_deadline(void **state)
 	struct rlk_conn *conn = NULL;
 
 	(void) state;
-	assert_int_equal(
-	    rlk_conn_open(&target, &db_lease, db_in(50), &conn, &error),
-	    ROWLOCK_ECONNECT);
+	assert_code(rlk_conn_open(&target, &db_lease, db_in(50), &conn, &error),
+		    ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "no answer in time");
 	relay_end(relay);
 }
@@ -261,9 +260,9 @@ static void dripping_peer_ends_at_the_deadline(void **state)
 	(void) state;
 	/* The greeting alone takes 5 s at this pace, and more on a busy
 	 * machine. */
-	assert_int_equal(
+	assert_code(
 	    rlk_conn_open(&target, &db_lease, db_in(200), &conn, &error),
-	    ROWLOCK_ECONNECT);
+	    ROWLOCK_ECONNECT, &error);
 	/* Less than any server's greeting. */
 	assert_in_range(relay_said(relay), 0, 60);
 
@@ -319,7 +318,7 @@ static void lost_stream_is_unknown(void **state)
 	(void) state;
 	relay_end(relay);
 	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
-	assert_int_equal(error.code, ROWLOCK_ECONNECT);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_false(rlk_conn_usable(conn));
 	rlk_conn_close(conn);
 }

@@ -177,17 +177,22 @@ static void who_waits_has_it_next(void **state)
 }
 
 /* A thread of this client, which nobody hands the deleted row. */
+struct waiting {
+	struct rowlock *lock;
+	int code;
+	struct rowlock_errinfo err;
+};
+
 static void *wait_here(void *arg)
 {
-	const struct app *app = arg;
-	struct rowlock *lock =
-	    test_lock(app->client, ROWLOCK_LEASE, 0, app->name);
-	struct rowlock_errinfo err;
+	struct waiting *waiting = arg;
+	struct rowlock_errinfo *err = &waiting->err;
 
-	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
-	assert_ok(rowlock_verify(lock, &err));
-	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
+	waiting->code = rowlock_acquire(waiting->lock, test_patience_ms(), err);
+	if (!waiting->code)
+		waiting->code = rowlock_verify(waiting->lock, err);
+	if (!waiting->code)
+		waiting->code = rowlock_release(waiting->lock, err);
 	return NULL;
 }
 
@@ -197,14 +202,20 @@ static void deleted_row_is_not_handed_over(void **state)
 	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 20; i++) {
+		struct waiting waiting = {
+			.lock =
+			    test_lock(app->client, ROWLOCK_LEASE, 0, app->name),
+		};
 		pthread_t thread;
 
 		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 		take_ten(app);
-		assert_int_equal(pthread_create(&thread, NULL, wait_here, app),
-				 0);
+		assert_int_equal(
+		    pthread_create(&thread, NULL, wait_here, &waiting), 0);
 		assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
 		pthread_join(thread, NULL);
+		assert_code(waiting.code, 0, &waiting.err);
+		test_lock_end(waiting.lock);
 		assert_ok(rowlock_acquire(app->lock, test_patience_ms(), &err));
 	}
 }

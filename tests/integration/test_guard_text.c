@@ -152,15 +152,10 @@ static void guard_of_an_earlier_hold_is_none(void **state)
 	assert_balance(app, 100);
 }
 
-static void *hold_it_here(void *arg)
+/* Returns its argument if it holds that. */
+static void *hold_it_here(void *lock)
 {
-	const struct app *app = arg;
-	struct rowlock *lock = test_lock(app->client, ROWLOCK_LEASE,
-					 ROWLOCK_OWNER_HANDLE, app->name);
-	struct rowlock_errinfo err;
-
-	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
-	return lock;
+	return rowlock_acquire(lock, test_patience_ms(), NULL) ? NULL : lock;
 }
 
 /* The next thread of the client, which mostly waits by then, would pass by it.
@@ -172,17 +167,21 @@ static void hold_whose_guard_was_told_is_not_handed_over(void **state)
 
 	for (int i = 0; i < 20; i++) {
 		char text[ROWLOCK_GUARD_SQL_SIZE];
+		struct rowlock *lock =
+		    test_lock(app->client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE,
+			      app->name);
 		pthread_t thread;
-		void *lock;
+		void *held;
 
 		assert_ok(
 		    rowlock_guard_sql(app->lock, text, sizeof(text), &err));
 		assert_int_equal(
-		    pthread_create(&thread, NULL, hold_it_here, app), 0);
+		    pthread_create(&thread, NULL, hold_it_here, lock), 0);
 		say(app->mysql, "START TRANSACTION");
 		take_ten(app);
 		assert_ok(rowlock_release(app->lock, &err));
-		pthread_join(thread, &lock);
+		pthread_join(thread, &held);
+		assert_ptr_equal(held, lock);
 		assert_int_equal(commit_by_text(app, text), 1242);
 		assert_ok(rowlock_release(lock, &err));
 		test_lock_end(lock);

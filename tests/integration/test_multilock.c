@@ -262,18 +262,12 @@ static void names_of_one_seen_dead_come_free(void **state)
 	come_free(ROWLOCK_OBSERVE_BEATS);
 }
 
-static void lost(struct rowlock *multilock, void *arg)
-{
-	assert_false(rowlock_held(multilock));
-	test_event_set(arg);
-}
-
 /* And what is left of it comes free. */
 static void all_are_lost_with_one_that_is_broken(void **state)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(1000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
-	struct test_event told = test_event_new();
+	struct test_loss told = { .event = test_event_new() };
 	struct rowlock *multilock;
 	struct rowlock *next;
 	struct rowlock_errinfo err;
@@ -283,10 +277,10 @@ static void all_are_lost_with_one_that_is_broken(void **state)
 	name_them(&names, "broken", NAMES);
 	multilock = make(client, &names);
 	next = make(other, &names);
-	rowlock_on_lost(multilock, lost, &told);
+	rowlock_on_lost(multilock, test_loss_note, &told);
 	assert_ok(rowlock_acquire(multilock, 0, &err));
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, names.text[1], &err));
-	assert_event(&told, "the loss of one name of three to be noticed");
+	assert_loss(&told, "the loss of one name of three to be noticed");
 	assert_code(rowlock_verify(multilock, &err), ROWLOCK_ELOST, &err);
 	assert_ok(rowlock_acquire(next, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(next, &err));
@@ -300,7 +294,7 @@ static void all_are_lost_with_one_that_is_broken(void **state)
 	assert_int_equal(try(other, names.text[2]), 0);
 	end(next);
 	end(multilock);
-	test_event_end(&told);
+	test_event_end(&told.event);
 	test_client_end(other);
 	test_client_end(client);
 }
@@ -355,7 +349,7 @@ static void each_hold_has_a_maximum_and_an_info(void **state)
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
-	struct test_event told = test_event_new();
+	struct test_loss told = { .event = test_event_new() };
 	struct rowlock *multilock;
 	struct rowlock_errinfo err;
 	struct names names;
@@ -365,7 +359,7 @@ static void each_hold_has_a_maximum_and_an_info(void **state)
 	options.max_hold_ms = 1000;
 	name_them(&names, "maximum", NAMES);
 	multilock = make_with(client, &names, &options);
-	rowlock_on_lost(multilock, lost, &told);
+	rowlock_on_lost(multilock, test_loss_note, &told);
 	assert_ok(rowlock_acquire(multilock, 0, &err));
 	assert_true(rowlock_remaining_ms(multilock) < 1000);
 	assert_int_equal(
@@ -374,10 +368,10 @@ static void each_hold_has_a_maximum_and_an_info(void **state)
 			    "LIKE '%.60s%%' AND info = 'row 12'",
 			    names.text[0]),
 	    1);
-	assert_event(&told, "a maximum of a second to be over");
+	assert_loss(&told, "a maximum of a second to be over");
 	assert_code(rowlock_release(multilock, &err), ROWLOCK_ELOST, &err);
 	end(multilock);
-	test_event_end(&told);
+	test_event_end(&told.event);
 	test_sql_end(sql);
 	test_client_end(client);
 }

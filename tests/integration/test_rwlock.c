@@ -215,12 +215,6 @@ static void holders_that_were_seen_dead_are_removed(void **state)
 	outlive(rw_write, rw_read, ROWLOCK_OBSERVE_BEATS);
 }
 
-static void lost(struct rowlock *lock, void *arg)
-{
-	assert_false(rowlock_held(lock));
-	test_event_set(arg);
-}
-
 static void evict(struct test_sql *sql, const char *name)
 {
 	test_sql(sql,
@@ -235,17 +229,18 @@ static void a_loss_is_told_to_all_who_share(void **state)
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rw readers[2] = { make(client, pair.name),
 				 make(client, pair.name) };
-	struct test_event told[2] = { test_event_new(), test_event_new() };
+	struct test_loss told[2] = { { .event = test_event_new() },
+				     { .event = test_event_new() } };
 	struct rowlock_errinfo err;
 
 	(void) state;
 	for (int i = 0; i < 2; i++) {
-		rowlock_on_lost(readers[i].reader, lost, &told[i]);
+		rowlock_on_lost(readers[i].reader, test_loss_note, &told[i]);
 		assert_ok(rw_read(readers[i], 1000, &err));
 	}
 	evict(pair.sql, pair.name);
 	for (int i = 0; i < 2; i++) {
-		assert_event(&told[i], "the loss of what %d shares", i);
+		assert_loss(&told[i], "the loss of what %d shares", i);
 		assert_code(rowlock_verify(readers[i].reader, &err),
 			    ROWLOCK_ELOST, &err);
 		/* Whatever comes next is told of it, once. */
@@ -259,7 +254,7 @@ static void a_loss_is_told_to_all_who_share(void **state)
 		expect_read(readers[i], 0);
 		release(readers[i]);
 		end(readers[i]);
-		test_event_end(&told[i]);
+		test_event_end(&told[i].event);
 	}
 	/* What is left of the first is in nobody's way. */
 	expect_write(pair.two, 0);
@@ -304,12 +299,12 @@ static void a_writer_that_is_lost_while_it_waits_asks_anew(void **state)
 	struct pair pair = pair_new("anew");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rw writer = make(client, pair.name);
-	struct test_event told = test_event_new();
+	struct test_loss told = { .event = test_event_new() };
 	struct wait writing;
 
 	(void) state;
 	expect_read(pair.one, 0);
-	rowlock_on_lost(writer.writer, lost, &told);
+	rowlock_on_lost(writer.writer, test_loss_note, &told);
 	begin_wait(&writing, writer, rw_write);
 	await_writer(&pair);
 	test_sql(pair.sql,
@@ -329,7 +324,7 @@ static void a_writer_that_is_lost_while_it_waits_asks_anew(void **state)
 	assert_int_equal(rw_held(writer), RW_WRITE);
 	release(writer);
 	end(writer);
-	test_event_end(&told);
+	test_event_end(&told.event);
 	test_client_end(client);
 	pair_end(&pair);
 }

@@ -75,12 +75,6 @@ static void permits_of_those_seen_dead_come_back(void **state)
 	outlive(ROWLOCK_OBSERVE_BEATS);
 }
 
-static void lost(struct rowlock *semaphore, void *arg)
-{
-	assert_int_equal(rowlock_semaphore_held(semaphore), 0);
-	test_event_set(arg);
-}
-
 /* Until it acquires again, which starts afresh. */
 static void expect_lost(struct rowlock *semaphore)
 {
@@ -97,10 +91,10 @@ static void a_loss_is_told(void **state)
 	struct pair pair = pair_new("lost", 3);
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock *semaphore = make(client, pair.name, 3);
-	struct test_event told = test_event_new();
+	struct test_loss told = { .event = test_event_new() };
 
 	(void) state;
-	rowlock_on_lost(semaphore, lost, &told);
+	rowlock_on_lost(semaphore, test_loss_note, &told);
 	expect(semaphore, 2, 0);
 	expect(pair.one, 1, 0);
 	/* One of its permits is enough. */
@@ -111,7 +105,7 @@ static void a_loss_is_told(void **state)
 		 "ON m.slot = l.slot SET l.attempt = 0, l.session = 0, "
 		 "s.breaks = s.breaks + 1 WHERE l.name = '%s'",
 		 pair.name, pair.name);
-	assert_event(&told, "the loss of two permits");
+	assert_loss(&told, "the loss of two permits");
 	expect_lost(semaphore);
 	assert_int_equal(rowlock_semaphore_held(pair.one), 1);
 	/* What is left of it is in nobody's way. */
@@ -119,7 +113,7 @@ static void a_loss_is_told(void **state)
 	release(pair.two);
 	release(pair.one);
 	end(semaphore);
-	test_event_end(&told);
+	test_event_end(&told.event);
 	test_client_end(client);
 	pair_end(&pair);
 }
@@ -146,22 +140,22 @@ static void a_maximum_ends_all_of_them(void **state)
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct pair pair = pair_new("maximum", 2);
 	struct rowlock *semaphore = NULL;
-	struct test_event told = test_event_new();
+	struct test_loss told = { .event = test_event_new() };
 	struct rowlock_errinfo err;
 
 	(void) state;
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_semaphore_new(pair.clients[0], pair.name, 2, &options,
 					&semaphore, &err));
-	rowlock_on_lost(semaphore, lost, &told);
+	rowlock_on_lost(semaphore, test_loss_note, &told);
 	expect(semaphore, 2, 0);
-	assert_event(&told, "the end of the maximum");
+	assert_loss(&told, "the end of the maximum");
 	assert_ok(rowlock_semaphore_acquire(
 	    pair.two, 2, (uint64_t) test_patience_ms(), &err));
 	release(pair.two);
 	assert_code(rowlock_release(semaphore, &err), ROWLOCK_ELOST, &err);
 	end(semaphore);
-	test_event_end(&told);
+	test_event_end(&told.event);
 	pair_end(&pair);
 }
 

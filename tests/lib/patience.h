@@ -24,7 +24,7 @@ static inline unsigned int test_slowness(void)
 
 /** How many want to run for each processor, as of the last minute or now,
  *  whichever is more: a load that begins is in no mean yet. At least 1, 64 at
- *  most. */
+ *  most. 1 for a test that has a clock of its own, as it needs milliseconds. */
 static inline double test_load(void)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -32,6 +32,11 @@ static inline double test_load(void)
 	unsigned int running = 0;
 	double load = 0;
 
+	if (getenv("ROWLOCK_TEST_OWN_CLOCK")) {
+		if (file)
+			fclose(file);
+		return 1;
+	}
 	if (file && fscanf(file, "%lf %*s %*s %u/", &load, &running) == 2 &&
 	    running > load)
 		load = running;

@@ -106,20 +106,6 @@ int test_run(const char *group, const struct CMUnitTest *tests, size_t n)
 	return failed;
 }
 
-void test_code(int got, int want, const struct rowlock_errinfo *err,
-	       const char *what, const char *file, int line)
-{
-	bool said = got && err && err->code == got;
-
-	if (got == want)
-		return;
-	print_error("%s\n  gave %d (%s), not %d (%s)\n  %s\n", what, got,
-		    got ? rowlock_strerror(got) : "all is well", want,
-		    want ? rowlock_strerror(want) : "all is well",
-		    said ? err->message : "");
-	_fail(file, line);
-}
-
 const char *test_name(const char *word)
 {
 	static unsigned int serial;

@@ -23,6 +23,7 @@
 
 #include <sched.h>
 
+#include "code.h"
 #include "patience.h"
 
 /** A test and the sentence that it proves. */
@@ -49,15 +50,6 @@ const char *test_dsn(void);
 
 /** Let test_dsn() be @dsn from now on: a test with a server of its own. */
 void test_use_dsn(const char *dsn);
-
-/** Fail unless @got is @want, and say what the library said. */
-#define assert_code(got, want, err)                                            \
-	test_code(got, want, err, #got, __FILE__, __LINE__)
-void test_code(int got, int want, const struct rowlock_errinfo *err,
-	       const char *what, const char *file, int line);
-
-/** Fail unless @call, whose last argument is &err, returns 0. */
-#define assert_ok(call) assert_code(call, 0, &err)
 
 /** @word made unique, so that tests share a server: "word.a1b2c3". The text
  *  is valid until the program ends. */
@@ -121,6 +113,28 @@ void test_no_event(uint64_t since_ns, const char *file, int line,
 
 /** The same for another thread, which cannot fail a test: false. */
 bool test_event_wait(struct test_event *event);
+
+/** A loss that is told, on another thread, where nothing may be asserted. */
+struct test_loss {
+	struct test_event event;
+	int held; /* what rowlock_held() was in the callback */
+};
+
+/** For rowlock_on_lost(), with a struct test_loss as @arg. */
+static inline void test_loss_note(struct rowlock *lost, void *arg)
+{
+	struct test_loss *loss = arg;
+
+	loss->held = rowlock_held(lost);
+	test_event_set(&loss->event);
+}
+
+/** As assert_event(); and the lock was not held any more. */
+#define assert_loss(loss, ...)                                                 \
+	do {                                                                   \
+		assert_event(&(loss)->event, __VA_ARGS__);                     \
+		assert_int_equal((loss)->held, 0);                             \
+	} while (0)
 
 /** Wait until there is something to read, or the other end has gone; false
  *  after test_patience_ms(). */

@@ -161,28 +161,28 @@ static void wrong_options_are_refused(void **state)
 	struct rowlock_client *client = settled_client();
 
 	(void) state;
-	assert_int_equal(rowlock_list(client, NULL, NULL, NULL, NULL),
-			 ROWLOCK_EINVAL);
+	assert_code(rowlock_list(client, NULL, NULL, NULL, NULL),
+		    ROWLOCK_EINVAL, NULL);
 	list.name = list.pattern = "job";
-	assert_int_equal(rowlock_list(client, &list, note, NULL, NULL),
-			 ROWLOCK_EINVAL);
+	assert_code(rowlock_list(client, &list, note, NULL, NULL),
+		    ROWLOCK_EINVAL, NULL);
 	list.name = NULL;
 	list.flags = 8;
-	assert_int_equal(rowlock_list(client, &list, note, NULL, NULL),
-			 ROWLOCK_EINVAL);
+	assert_code(rowlock_list(client, &list, note, NULL, NULL),
+		    ROWLOCK_EINVAL, NULL);
 	list.flags = 0;
 	list.size = 1;
-	assert_int_equal(rowlock_list(client, &list, note, NULL, NULL),
-			 ROWLOCK_EINVAL);
-	assert_int_equal(rowlock_reap(client, NULL, &result, NULL),
-			 ROWLOCK_EINVAL);
+	assert_code(rowlock_list(client, &list, note, NULL, NULL),
+		    ROWLOCK_EINVAL, NULL);
+	assert_code(rowlock_reap(client, NULL, &result, NULL), ROWLOCK_EINVAL,
+		    NULL);
 	reap.batch = 501;
-	assert_int_equal(rowlock_reap(client, &reap, NULL, NULL),
-			 ROWLOCK_EINVAL);
+	assert_code(rowlock_reap(client, &reap, NULL, NULL), ROWLOCK_EINVAL,
+		    NULL);
 	reap.batch = 0;
 	reap.size = 1;
-	assert_int_equal(rowlock_reap(client, &reap, NULL, NULL),
-			 ROWLOCK_EINVAL);
+	assert_code(rowlock_reap(client, &reap, NULL, NULL), ROWLOCK_EINVAL,
+		    NULL);
 	assert_int_equal(fake_count(FAKE_LIST) + fake_count(FAKE_SESSIONS), 0);
 	fake_client_end(client);
 }

@@ -35,8 +35,8 @@ static void own_row_is_ended_without_a_look(void **state)
 	assert_int_equal(fake_count(FAKE_BREAK_ROW), 0);
 	fake_until(fake_is_one, &told);
 	assert_ok(rowlock_acquire(next, 0, &err));
-	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
-			 ROWLOCK_ELOST);
+	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
+		    NULL);
 	assert_ok(rowlock_verify(next, &err));
 	assert_ok(rowlock_release(next, &err));
 	/* It is nobody's now: asked as any other. */
@@ -64,10 +64,10 @@ static void owner_that_talks_to_the_server_is_not_waited_for(void **state)
 	assert_int_equal(fake_row("job"), 0);
 	assert_true(fake_busy(bob));
 	fake_let(FAKE_CONFIRM);
-	assert_int_equal(fake_hear(bob, &err), ROWLOCK_ELOST);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ELOST, &err);
 	assert_non_null(strstr(err.message, "it was broken by hand"));
-	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
-			 ROWLOCK_ELOST);
+	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
+		    NULL);
 	fake_person_end(bob);
 	fake_end(lock, client);
 }

@@ -13,13 +13,13 @@ static void failure_has_code_number_and_text(void **state)
 	struct rowlock_errinfo err = { .mysql = 7 };
 
 	(void) state;
-	assert_int_equal(rlk_fail(&err, ROWLOCK_EDB, "%s %d", "it", 3),
-			 ROWLOCK_EDB);
-	assert_int_equal(err.code, ROWLOCK_EDB);
+	assert_code(rlk_fail(&err, ROWLOCK_EDB, "%s %d", "it", 3), ROWLOCK_EDB,
+		    &err);
+	assert_code(err.code, ROWLOCK_EDB, NULL);
 	assert_int_equal(err.mysql, 0);
 	assert_string_equal(err.message, "it 3");
-	assert_int_equal(rlk_fail_db(&err, ROWLOCK_EAUTH, 1045, "denied"),
-			 ROWLOCK_EAUTH);
+	assert_code(rlk_fail_db(&err, ROWLOCK_EAUTH, 1045, "denied"),
+		    ROWLOCK_EAUTH, &err);
 	assert_int_equal(err.mysql, 1045);
 	assert_string_equal(err.message, "denied");
 }
@@ -27,8 +27,8 @@ static void failure_has_code_number_and_text(void **state)
 static void nobody_need_listen(void **state)
 {
 	(void) state;
-	assert_int_equal(rlk_fail(NULL, ROWLOCK_EBUSY, "x"), ROWLOCK_EBUSY);
-	assert_int_equal(rlk_fail_db(NULL, ROWLOCK_EDB, 1, "x"), ROWLOCK_EDB);
+	assert_code(rlk_fail(NULL, ROWLOCK_EBUSY, "x"), ROWLOCK_EBUSY, NULL);
+	assert_code(rlk_fail_db(NULL, ROWLOCK_EDB, 1, "x"), ROWLOCK_EDB, NULL);
 	rlk_prefix(NULL, "x");
 }
 
@@ -54,7 +54,7 @@ static void prefix_stands_before_the_text(void **state)
 	rlk_fail_db(&err, ROWLOCK_EDB, 1205, "timeout");
 	rlk_prefix(&err, "release '%s': ", "a%sb");
 	assert_string_equal(err.message, "release 'a%sb': timeout");
-	assert_int_equal(err.code, ROWLOCK_EDB);
+	assert_code(err.code, ROWLOCK_EDB, NULL);
 	assert_int_equal(err.mysql, 1205);
 }
 

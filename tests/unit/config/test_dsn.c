@@ -49,7 +49,7 @@ static void judge(const char *dsn, const char *words)
 		return;
 	if (code != ROWLOCK_EINVAL)
 		fail_msg("'%s' is taken (%d)", dsn, code);
-	assert_int_equal(error.code, ROWLOCK_EINVAL);
+	assert_code(error.code, ROWLOCK_EINVAL, NULL);
 	assert_says(error.message, "dsn: ");
 	if (!strstr(error.message, words))
 		fail_msg("'%s': '%s' does not say '%s'", dsn, error.message,
@@ -70,9 +70,9 @@ static void a_missing_string_is_an_empty_entry(void **state)
 	struct rowlock_errinfo error;
 
 	(void) state;
-	assert_int_equal(check("", &error), ROWLOCK_EINVAL);
+	assert_code(check("", &error), ROWLOCK_EINVAL, &error);
 	assert_says(error.message, "empty entry");
-	assert_int_equal(check(" \t", &error), ROWLOCK_EINVAL);
+	assert_code(check(" \t", &error), ROWLOCK_EINVAL, &error);
 }
 
 /* A generator of its own, so that a failure comes again. */
@@ -260,28 +260,28 @@ static void includes_are_followed(void **state)
 	write_file("dir/other.cnf", "[mysqld]\nhost=db1\n");
 	path =
 	    write_file("top.cnf", "[client]\nport=x\n!includedir %s\n", name);
-	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
+	assert_code(check_files(path, "rowlock", NULL, &error), 0, &error);
 	write_file("dir/my.cnf", "[rowlock]\nhost=db1\n\nprot=7\n");
-	assert_int_equal(check_files(path, "rowlock", NULL, &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(path, "rowlock", NULL, &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "/dir/my.cnf:4: group [rowlock]: unknown");
 	path = write_file("loop.cnf",
 			  "!include %s/loop.cnf\n!include %s/dir/"
 			  "my.cnf\n",
 			  directory, directory);
-	assert_int_equal(check_files(path, "rowlock", NULL, &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(path, "rowlock", NULL, &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "did you mean 'port'");
 	for (int i = 0; i < 2; i++) {
 		path = write_file("lost.cnf", "!include%s %s/nowhere.cnf\n",
 				  i ? "dir" : "", directory);
-		assert_int_equal(check_files(path, "rowlock", NULL, &error),
-				 ROWLOCK_EINVAL);
+		assert_code(check_files(path, "rowlock", NULL, &error),
+			    ROWLOCK_EINVAL, &error);
 		assert_says(error.message, "/lost.cnf:1: cannot read '");
 		assert_says(error.message, "/nowhere.cnf'");
 	}
-	assert_int_equal(check_files(directory, "rowlock", NULL, &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(directory, "rowlock", NULL, &error),
+		    ROWLOCK_EINVAL, &error);
 	assert_says(error.message, "Is a directory");
 }
 
@@ -300,14 +300,14 @@ static void each_cnf_of_a_directory_is_read(void **state)
 	write_file("conf.d/b.cnf", "[rowlock]\nhost=db2\n");
 	write_file("conf.d/a.cnf", "[rowlock]\nhost=db1\nuser=app\n");
 	write_file("conf.d/c.txt", "[rowlock]\nhost=db3\n");
-	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	assert_code(rlk_where_read(&sources, &where, &error), 0, &error);
 	assert_string_equal(where.values[RLK_SETTING_HOST], "db2");
 	assert_string_equal(where.values[RLK_SETTING_USER], "app");
 	assert_says(where.places[RLK_SETTING_HOST], "/conf.d/b.cnf:2: group");
 	rlk_where_fini(&where);
 	write_file("conf.d/a.cnf", "\n[rowlock]\nhots=db1\n");
-	assert_int_equal(rlk_where_read(&sources, &where, &error),
-			 ROWLOCK_EINVAL);
+	assert_code(rlk_where_read(&sources, &where, &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "/conf.d/a.cnf:3: group [rowlock]: unknown");
 }
 
@@ -319,7 +319,7 @@ static void judge_value(const char *line, const char *password)
 	struct rlk_sources sources = { .group = "rowlock" };
 
 	sources.file = write_file("value.cnf", "[client]\n%s\n", line);
-	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	assert_code(rlk_where_read(&sources, &where, &error), 0, &error);
 	if (!where.values[RLK_SETTING_PASSWORD])
 		fail_msg("no password by: %s", line);
 	assert_string_equal(where.values[RLK_SETTING_PASSWORD], password);
@@ -370,7 +370,7 @@ static void sources_are_merged_key_by_key(void **state)
 	sources.dsn = "user=dsn;password=dsn";
 	sources.arguments = "user=arguments";
 	setenv("ROWLOCK_DSN", "database=env;password=env;port=2", 1);
-	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	assert_code(rlk_where_read(&sources, &where, &error), 0, &error);
 	expect(&where, RLK_SETTING_HOST, "db1");
 	expect(&where, RLK_SETTING_PORT_NUMBER, "2");
 	expect(&where, RLK_SETTING_USER, "arguments");
@@ -384,21 +384,21 @@ static void sources_are_merged_key_by_key(void **state)
 	rlk_where_fini(&where);
 	/* A connection goes to one address. */
 	setenv("ROWLOCK_DSN", "socket=/s", 1);
-	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	assert_code(rlk_where_read(&sources, &where, &error), 0, &error);
 	expect(&where, RLK_SETTING_SOCKET, "/s");
 	expect(&where, RLK_SETTING_HOST, "nothing");
 	expect(&where, RLK_SETTING_PORT_NUMBER, "nothing");
 	expect(&where, RLK_SETTING_PROTOCOL_NUMBER, "nothing");
 	rlk_where_fini(&where);
 	sources.no_files = true;
-	assert_int_equal(rlk_where_read(&sources, &where, &error), 0);
+	assert_code(rlk_where_read(&sources, &where, &error), 0, &error);
 	expect(&where, RLK_SETTING_DATABASE, "nothing");
 	rlk_where_fini(&where);
 	/* A variable that was not set, most likely. */
 	setenv("ROWLOCK_DSN", "", 1);
 	sources = (struct rlk_sources){ .no_files = true, .group = "rowlock" };
-	assert_int_equal(rlk_where_read(&sources, &where, &error),
-			 ROWLOCK_EINVAL);
+	assert_code(rlk_where_read(&sources, &where, &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "ROWLOCK_DSN is empty");
 	unsetenv("ROWLOCK_DSN");
 }
@@ -439,7 +439,7 @@ static void unreadable_file_is_passed_over_if_all_is_said(void **state)
 	with_less = rlk_where_read(&sources, &where, &less);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(with_all, 0);
-	assert_int_equal(with_less, ROWLOCK_EINVAL);
+	assert_code(with_less, ROWLOCK_EINVAL, NULL);
 	assert_says(less.message, "/my.cnf': Permission denied");
 }
 
@@ -449,17 +449,17 @@ static void a_file_all_for_others_is_an_error(void **state)
 	const char *path = write_file("app.cnf", "[myapp]\nhost=db1\n");
 
 	(void) state;
-	assert_int_equal(check_files(path, "rowlock", NULL, &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(path, "rowlock", NULL, &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message,
 		    "app.cnf' has groups, but neither [client] nor [rowlock]");
-	assert_int_equal(check_files(path, "myapp", NULL, &error), 0);
+	assert_code(check_files(path, "myapp", NULL, &error), 0, &error);
 	/* Of the standard ones nobody said that they are for us; and one
 	 * without any group says that there is nothing to be read. */
 	write_file("my.cnf", "[mysqld]\nport=1\n");
 	setenv("MARIADB_HOME", directory, 1);
 	setenv("HOME", "/nowhere", 1);
-	assert_int_equal(check_files(NULL, "rowlock", NULL, &error), 0);
+	assert_code(check_files(NULL, "rowlock", NULL, &error), 0, &error);
 	file_is("", NULL);
 	file_is("# host=db1\n", NULL);
 }
@@ -472,34 +472,34 @@ static void a_suffix_reads_more(void **state)
 				  "port=abc\n[client]\n");
 
 	(void) state;
-	assert_int_equal(check_files(path, "rowlock", NULL, &error), 0);
+	assert_code(check_files(path, "rowlock", NULL, &error), 0, &error);
 	/* Without it, what is read is another server's. */
-	assert_int_equal(check_files(path, "rowlock", "_t", &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(path, "rowlock", "_t", &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "no group has the suffix '_t' (read: ");
 	assert_says(error.message, "/two.cnf); write [client_t] or "
 				   "[rowlock_t], or leave the suffix out");
-	assert_int_equal(check_files(path, "rowlock", "_tow", &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(path, "rowlock", "_tow", &error),
+		    ROWLOCK_EINVAL, &error);
 	assert_says(error.message, "/two.cnf:1: no group has the suffix "
 				   "'_tow', but there is [rowlock_two]: did "
 				   "you mean that?");
-	assert_int_equal(check_files(path, "rowlock", "", &error), 0);
-	assert_int_equal(check_files(path, "rowlock", "_two", &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(path, "rowlock", "", &error), 0, &error);
+	assert_code(check_files(path, "rowlock", "_two", &error),
+		    ROWLOCK_EINVAL, &error);
 	assert_says(error.message, "group [rowlock_two]: unknown key 'hots'");
-	assert_int_equal(check_files(path, "other", "_two", &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(path, "other", "_two", &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "group [client_two]: 'port' is 'abc'");
 	setenv("MARIADB_GROUP_SUFFIX", "_two", 1);
-	assert_int_equal(check_files(path, "other", NULL, &error),
-			 ROWLOCK_EINVAL);
-	assert_int_equal(check_files(path, "other", "_t", &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(path, "other", NULL, &error), ROWLOCK_EINVAL,
+		    &error);
+	assert_code(check_files(path, "other", "_t", &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "no group has the suffix '_t'");
 	unsetenv("MARIADB_GROUP_SUFFIX");
-	assert_int_equal(check_files(path, "rowlock_two", NULL, &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(path, "rowlock_two", NULL, &error),
+		    ROWLOCK_EINVAL, &error);
 }
 
 static void the_standard_files_end_at_home(void **state)
@@ -512,12 +512,12 @@ static void the_standard_files_end_at_home(void **state)
 	setenv("MYSQL_HOME", directory, 1);
 	setenv("HOME", directory, 1);
 	unsetenv("MARIADB_HOME");
-	assert_int_equal(check_files(NULL, "rowlock", NULL, &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(NULL, "rowlock", NULL, &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "'x1'");
 	setenv("MARIADB_HOME", "/nowhere", 1);
-	assert_int_equal(check_files(NULL, "rowlock", NULL, &error),
-			 ROWLOCK_EINVAL);
+	assert_code(check_files(NULL, "rowlock", NULL, &error), ROWLOCK_EINVAL,
+		    &error);
 	assert_says(error.message, "'x2'");
 }
 

@@ -496,6 +496,7 @@ uint64_t fake_row(const char *name)
 int fake_setup(void **state)
 {
 	(void) state;
+	setenv("ROWLOCK_TEST_OWN_CLOCK", "1", 1);
 	*problem = '\0';
 	memset(&world.tables, 0, sizeof(world.tables));
 	fake_leases_listed = 0;

@@ -73,7 +73,7 @@ static void living_holder_is_left_alone(void **state)
 	(void) state;
 	stranger_takes_it();
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+		assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 		fake_advance(5000);
 	}
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
@@ -95,7 +95,7 @@ static void holder_that_beat_in_the_last_moment_keeps_its_name(void **state)
 	fake_session_expire(77);
 	/* Nothing deleted: the condition did not hold any more. */
 	fake_next(FAKE_EVICT_EXPIRED, (struct fake_answer){ .skip = true });
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_lease("job"), 7);
 	fake_end(lock, client);
 }
@@ -145,7 +145,7 @@ static void removal_in_others_way_is_tried_again_a_few_times(void **state)
 	fake_always(FAKE_SWEEP_DEAD,
 		    (struct fake_answer){
 			.given = true, .skip = true, .result = RLK_BUSY });
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 6);
 	fake_end(lock, client);
 }
@@ -153,10 +153,10 @@ static void removal_in_others_way_is_tried_again_a_few_times(void **state)
 /* The server's clock does not count: look at the beat, twice. */
 static void expect_observation(struct rowlock *lock)
 {
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
 	fake_advance(SILENT_MS - 1);
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
 	assert_int_equal(fake_lease("job"), 7);
 	fake_advance(1);
@@ -225,7 +225,7 @@ static void observer_starts_anew_with_each_beat(void **state)
 	stranger_takes_it();
 	fake_session_expire(77);
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+		assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 		fake_advance(SILENT_MS - 1000);
 		fake_session_beat(77);
 	}
@@ -249,9 +249,9 @@ static void observer_counts_from_the_answer_that_showed_the_beat(void **state)
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	stranger_takes_it();
 	fake_next(FAKE_LOOK, (struct fake_answer){ .ms = SILENT_MS - 1000 });
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	fake_advance(SILENT_MS - 1000);
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
 	fake_advance(1000);
 	assert_int_equal(try_once(lock), 0);
@@ -373,15 +373,15 @@ static void clock_that_has_kept_its_pace_for_a_day_decides_again(void **state)
 	(void) state;
 	stranger_takes_it();
 	fake_session_prolong(77, 3600000);
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	fake_session_prolong(77, 0);
 	fake_session_beat(77);
 	fake_advance(24 * 60 * 60 * 1000 - 1);
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	fake_session_beat(77);
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	fake_session_expire(77);
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 0);
 	fake_advance(1);
@@ -400,14 +400,14 @@ static void clock_that_jumps_again_is_watched_for_another_day(void **state)
 	/* Twenty hours after one jump, and five before the present. */
 	for (unsigned int hours = 20; hours; hours = hours == 20 ? 5 : 0) {
 		fake_session_prolong(77, 3600000);
-		assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+		assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 		fake_session_prolong(77, 0);
 		fake_session_beat(77);
 		fake_advance(hours * 60 * 60 * 1000);
 	}
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	fake_session_expire(77);
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 0);
 	fake_end(lock, client);
@@ -422,7 +422,7 @@ static void lease_past_its_maximum_is_swept(void **state)
 	packets_are_refused();
 	stranger_takes_it();
 	fake_lease_maximum("job", 1000);
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	fake_advance(1000);
 	assert_int_equal(try_once(lock), 0);
 	assert_true(fake_call(FAKE_SWEEP_EXPIRED, 0).attempt == 7);
@@ -467,10 +467,10 @@ static void observer_waits_for_the_whole_maximum(void **state)
 	stranger_takes_it();
 	/* Over by the server's clock, which does not count. */
 	fake_lease_maximum("job", 0);
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	/* A second and the margin. */
 	fake_advance(1099);
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_lease("job"), 7);
 	fake_advance(1);
 	assert_int_equal(try_once(lock), 0);
@@ -496,11 +496,11 @@ static void observer_that_cannot_look_leaves_it_alone(void **state)
 	fake_next(FAKE_LOOK, (struct fake_answer){ .given = true,
 						   .skip = true,
 						   .result = RLK_REFUSED });
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_lease("job"), 7);
 	/* Gone when we looked: the question is asked again at once; once. */
 	fake_next(FAKE_LOOK, (struct fake_answer){ .skip = true });
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_count(FAKE_LOOK), 2);
 	assert_int_equal(try_once(lock), 0);
@@ -519,7 +519,7 @@ static void eviction_that_is_refused_leaves_the_holder(void **state)
 	fake_next(FAKE_EVICT_EXPIRED,
 		  (struct fake_answer){
 		      .given = true, .skip = true, .result = RLK_REFUSED });
-	assert_int_equal(try_once(lock), ROWLOCK_EBUSY);
+	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_lease("job"), 7);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
 	fake_end(lock, client);

@@ -233,7 +233,7 @@ static void callback_may_free_its_lock_but_not_the_client(void **state)
 	assert_event(&told.event, "the lost callback: it has run %u times",
 		     told.count);
 	assert_int_equal(told.count, 2);
-	assert_int_equal(told.code, ROWLOCK_EHELD);
+	assert_code(told.code, ROWLOCK_EHELD, NULL);
 	fake_client_end(client);
 	told_end(&told);
 }
@@ -268,7 +268,7 @@ static void callback_releases_what_its_handle_owns(void **state)
 	assert_event(&told.event, "the lost callback: it has run %u times",
 		     told.count);
 	assert_int_equal(told.count, 2);
-	assert_int_equal(told.code, ROWLOCK_EINVAL);
+	assert_code(told.code, ROWLOCK_EINVAL, NULL);
 	fake_client_end(client);
 	told_end(&told);
 }

@@ -125,16 +125,16 @@ static void another_thread_neither_enters_nor_releases(void **state)
 
 	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
-	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0),
-			 ROWLOCK_ENOTOWNER);
-	assert_int_equal(fake_ask(bob, FAKE_DO_TOKEN, lock, 0),
-			 ROWLOCK_ENOTOWNER);
-	assert_int_equal(fake_ask(bob, FAKE_DO_VERIFY, lock, 0),
-			 ROWLOCK_ENOTOWNER);
-	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0),
-			 ROWLOCK_ENOTOWNER);
-	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, mine, 0),
-			 ROWLOCK_EBUSY);
+	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ENOTOWNER,
+		    NULL);
+	assert_code(fake_ask(bob, FAKE_DO_TOKEN, lock, 0), ROWLOCK_ENOTOWNER,
+		    NULL);
+	assert_code(fake_ask(bob, FAKE_DO_VERIFY, lock, 0), ROWLOCK_ENOTOWNER,
+		    NULL);
+	assert_code(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), ROWLOCK_ENOTOWNER,
+		    NULL);
+	assert_code(fake_ask(bob, FAKE_DO_ACQUIRE, mine, 0), ROWLOCK_EBUSY,
+		    NULL);
 	assert_int_equal(rowlock_depth(lock), 1);
 	assert_ok(rowlock_release(lock, &err));
 	fake_person_end(bob);

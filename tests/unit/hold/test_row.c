@@ -159,8 +159,8 @@ static void end_before_the_hold_begins_is_not_missed(void **state)
 	fake_let(FAKE_CONFIRM);
 	assert_int_equal(fake_hear(person, NULL), 0);
 	assert_int_equal(rowlock_held(lock), 0);
-	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0),
-			 ROWLOCK_ELOST);
+	assert_code(fake_ask(person, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
+		    NULL);
 	fake_person_end(person);
 	fake_end(lock, client);
 }

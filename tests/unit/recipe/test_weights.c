@@ -198,7 +198,7 @@ static void nobody_yields_to_nothing(void **state)
 
 	(void) state;
 	begin_behind(&campaign, &light, 200);
-	assert_int_equal(hear(&campaign), ROWLOCK_ETIMEDOUT);
+	assert_code(hear(&campaign), ROWLOCK_ETIMEDOUT, &campaign.err);
 	assert_int_equal(fake_count(FAKE_STAND), 0);
 	end(&light);
 }
@@ -272,7 +272,7 @@ static void it_waits_no_longer_than_it_may(void **state)
 	(void) state;
 	fake_stand(11);
 	begin(&campaign, &light, 300);
-	assert_int_equal(hear(&campaign), ROWLOCK_ETIMEDOUT);
+	assert_code(hear(&campaign), ROWLOCK_ETIMEDOUT, &campaign.err);
 	assert_non_null(strstr(campaign.err.message, "'crown'"));
 	assert_true(fake_now() - began >= 300);
 	assert_true(fake_lease("crown") == 0);
@@ -289,7 +289,7 @@ static void it_can_be_canceled_while_it_yields(void **state)
 	begin(&campaign, &light, ROWLOCK_FOREVER);
 	fake_await(FAKE_HEAVIEST, 1);
 	rowlock_cancel(light.election);
-	assert_int_equal(hear(&campaign), ROWLOCK_ECANCELED);
+	assert_code(hear(&campaign), ROWLOCK_ECANCELED, &campaign.err);
 	end(&light);
 }
 
@@ -306,7 +306,7 @@ static void it_can_be_canceled_before_it_yields(void **state)
 	fake_await(FAKE_ACQUIRE, 1);
 	rowlock_cancel(light.election);
 	fake_let(FAKE_ACQUIRE);
-	assert_int_equal(hear(&campaign), ROWLOCK_ECANCELED);
+	assert_code(hear(&campaign), ROWLOCK_ECANCELED, &campaign.err);
 	end(&light);
 }
 

@@ -138,7 +138,7 @@ static void hold_that_is_found_gone_lets_its_bell_go(void **state)
 
 	(void) state;
 	fake_lease_remove("job");
-	assert_int_equal(release(&bob), ROWLOCK_ELOST);
+	assert_code(release(&bob), ROWLOCK_ELOST, NULL);
 	end(&bob);
 }
 
@@ -155,8 +155,8 @@ static void lost_session_lets_its_bells_go(void **state)
 	fake_advance(30000);
 	fake_until(no_bells, NULL);
 	fake_always(FAKE_BEAT, normal);
-	assert_int_equal(release(&eve), ROWLOCK_ELOST);
-	assert_int_equal(release(&bob), ROWLOCK_ELOST);
+	assert_code(release(&eve), ROWLOCK_ELOST, NULL);
+	assert_code(release(&bob), ROWLOCK_ELOST, NULL);
 	leave(&eve);
 	end(&bob);
 }

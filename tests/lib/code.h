@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ROWLOCK_TEST_CODE_H
+#define ROWLOCK_TEST_CODE_H
+
+/* Codes of the library. cmocka.h is included before. */
+
+#include <rowlock.h>
+
+static inline void test_code(int got, int want,
+			     const struct rowlock_errinfo *err,
+			     const char *what, const char *file, int line)
+{
+	bool said = got && err && err->code == got;
+
+	if (got == want)
+		return;
+	print_error("%s\n  gave %d (%s), not %d (%s)\n  %s\n", what, got,
+		    got ? rowlock_strerror(got) : "all is well", want,
+		    want ? rowlock_strerror(want) : "all is well",
+		    said ? err->message : "");
+	_fail(file, line);
+}
+
+/** Fail unless @got is @want, and say what the library said. */
+#define assert_code(got, want, err)                                            \
+	test_code(got, want, err, #got, __FILE__, __LINE__)
+/** Fail unless @call, whose last argument is &err, returns 0. */
+#define assert_ok(call) assert_code(call, 0, &err)
+
+#endif
