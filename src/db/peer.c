@@ -19,6 +19,7 @@
 #include "db/peer.h"
 
 #include <arpa/inet.h>
+#include <errmsg.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -357,10 +358,10 @@ int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	    (!peer->needs_tls &&
 	     (peer->local || conn->target->flags & ROWLOCK_TLS_UNVERIFIED)))
 		return 0;
-	return rlk_fail(reterr, ROWLOCK_ECONNECT,
-			"connect: %s is on another host and the connection "
-			"has no TLS; give the server a certificate",
-			conn->where);
+	return rlk_fail_db(reterr, ROWLOCK_ECONNECT, CR_SSL_CONNECTION_ERROR,
+			   "connect: %s is on another host and the connection "
+			   "has no TLS; give the server a certificate",
+			   conn->where);
 }
 
 static void set_int(int fd, int level, int name, int value)

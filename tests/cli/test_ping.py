@@ -41,6 +41,7 @@ class Ping(ToolTest):
                 ("client_new", ECONNECT, 5014, 2, "no answer"),
                 ("client_new", ECONNECT, 1040, 1, "refuses"),
                 ("client_new", ECONNECT, 3032, 1, "refuses"),
+                ("client_new", ECONNECT, 2026, 1, "refuses"),
                 ("client_new", EAUTH, 1045, 1, "refuses"),
                 ("client_new", ESCHEMA, 0, 1, "refuses"),
                 ("client_new", EINVAL, 0, 3, "not tried"),

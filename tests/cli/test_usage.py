@@ -13,7 +13,8 @@ from harness import (CLI, EBUSY, ENOTHELD, ETIMEDOUT, ECONNECT, EINVAL, MIGRATE,
                      NO_REAPER, REAPERD, ToolTest, entry, waiting)
 
 TOOLS = os.path.join(harness.HERE, "..", "..", "tools")
-COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "ping", "break",
+COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "ping",
+            "doctor", "break",
             "reap")
 
 

@@ -58,11 +58,15 @@ struct ping {
 	struct rowlock_errinfo error; /* code 0: all is well */
 };
 
+/* Connector/C's: somebody answers, but not by the TLS that is asked for. */
+#define NO_SUCH_TLS 2026
+
 /* Connector/C's, which no server has sent, or none. */
-static bool is_of_this_side(unsigned int number)
+static bool is_silence(unsigned int number)
 {
-	return number == 0 || (number >= 2000 && number < 3000) ||
-	       (number >= 5000 && number < 6000);
+	return number != NO_SUCH_TLS &&
+	       (number == 0 || (number >= 2000 && number < 3000) ||
+		(number >= 5000 && number < 6000));
 }
 
 static enum answer judge(const struct rowlock_errinfo *error)
@@ -75,8 +79,7 @@ static enum answer judge(const struct rowlock_errinfo *error)
 	case ROWLOCK_ESYSTEM:
 		return ANSWER_NOT_TRIED;
 	case ROWLOCK_ECONNECT:
-		return is_of_this_side(error->mysql) ? ANSWER_NONE
-						     : ANSWER_REFUSED;
+		return is_silence(error->mysql) ? ANSWER_NONE : ANSWER_REFUSED;
 	default:
 		return ANSWER_REFUSED;
 	}

@@ -43,6 +43,7 @@ struct command {
 };
 
 int cmd_break(int argc, char **argv, struct common *common);
+int cmd_doctor(int argc, char **argv, struct common *common);
 int cmd_elect(int argc, char **argv, struct common *common);
 int cmd_hold(int argc, char **argv, struct common *common);
 int cmd_list(int argc, char **argv, struct common *common);

@@ -27,6 +27,8 @@ static const struct command commands[] = {
 	  cmd_permits },
 	{ "ping", "check that locks can be acquired, for health checks",
 	  cmd_ping },
+	{ "doctor", "examine the server, the account and the way there",
+	  cmd_doctor },
 	{ "break", "end a hold against its holder's will", cmd_break },
 	{ "reap", "remove what dead clients left behind", cmd_reap },
 };

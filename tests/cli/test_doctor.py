@@ -1,0 +1,452 @@
+# SPDX-License-Identifier: MIT
+"""rowlock doctor: each verdict of each section, on a server of its own.
+
+What a server cannot be made to say in a test, a relay in between makes of its answers.
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import harness
+from false_server import FalseServer, Talk
+from harness import ToolTest, patience
+from packets import Gone, packet, receive
+
+CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
+SANDBOX = os.environ.get("ROWLOCK_SANDBOX", "")
+SECTIONS = ["Server", "Engine and proxy", "Durability", "Clock", "Schema", "Rights",
+            "Time-outs", "Cluster", "TLS", "Load", "Live"]
+
+
+def sized(text):
+    return bytes([len(text)]) + text
+
+
+def error(number, text):
+    return b"\xff" + number.to_bytes(2, "little") + b"#HY000" + text
+
+
+class Request:
+    """A packet of the client: no two are the same."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __contains__(self, part):
+        return part in self.text
+
+
+class Relay:
+    """Passes packets on; what a server says goes through @rewrite(request, payload)."""
+
+    def __init__(self, port, rewrite, keeps=False):
+        self.port_of_server, self.rewrite, self.keeps = port, rewrite, keeps
+        self.sockets = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.port_of_server))
+            self.sockets += [client, server]
+            request = [Request(b"")]
+            for work in (self.ask, self.answer):
+                threading.Thread(target=work, args=(client, server, request),
+                                 daemon=True).start()
+
+    def ask(self, client, server, request):
+        try:
+            while True:
+                number, payload = receive(client)
+                request[0] = Request(payload)
+                server.sendall(packet(number, payload))
+        except (Gone, OSError):
+            self.end(server)
+
+    def answer(self, client, server, request):
+        try:
+            while True:
+                number, payload = receive(server)
+                payload = self.rewrite(request[0], payload)
+                if payload is not None:
+                    client.sendall(packet(number, payload))
+        except (Gone, OSError):
+            if not self.keeps:
+                self.end(client)
+
+    @staticmethod
+    def end(peer):
+        try:
+            peer.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def close(self):
+        self.end(self.listener)
+        self.listener.close()
+        for peer in self.sockets:
+            peer.close()
+
+
+def values(**changed):
+    """Rewrites rows of SHOW VARIABLES and SHOW STATUS."""
+    def rewrite(_, payload):
+        for name, value in changed.items():
+            if payload.startswith(sized(name.encode())):
+                return sized(name.encode()) + sized(value.encode())
+        return payload
+    return rewrite
+
+
+def fails(part, most=1000):
+    """The answer to each of the first requests with @part in it is an error."""
+    failed = []
+
+    def rewrite(request, payload):
+        if request in failed:
+            return None
+        if part not in request or len(failed) == most:
+            return payload
+        failed.append(request)
+        return error(1105, b"not today")
+    return rewrite
+
+
+class Doctor(ToolTest):
+    place = None
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        version = subprocess.run(["mariadbd", "--version"], check=True, text=True,
+                                 stdout=subprocess.PIPE).stdout
+        print(f"# server: own, {version.strip()}", flush=True)
+        cls.place = tempfile.mkdtemp(prefix="rowlock-cli-")
+        cls.sandbox("start", f"--owner={os.getpid()}")
+        cls.dsn = cls.sandbox("dsn", "--app")
+        cls.port = int(re.search("port=([0-9]+)", cls.dsn)[1])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.sandbox("stop")
+        shutil.rmtree(cls.place)
+        super().tearDownClass()
+
+    @classmethod
+    def sandbox(cls, *words):
+        return subprocess.run([SANDBOX, *words, f"--dir={cls.place}/sb"], check=True,
+                              timeout=patience(), text=True,
+                              stdout=subprocess.PIPE).stdout.strip()
+
+    def sql(self, *statements):
+        subprocess.run(["mariadb", f"--defaults-file={self.place}/sb/root.cnf",
+                        "rowlock"], input=";".join(statements), check=True, text=True,
+                       timeout=patience())
+
+    def changed(self, do, undo):
+        self.sql(do)
+        self.addCleanup(self.sql, undo)
+
+    def setUp(self):
+        super().setUp()
+        del self.environment["ROWLOCK_FAKE"]
+        self.environment["ROWLOCK_DSN"] = self.dsn
+
+    def begin(self, *argv, through=None, **more):
+        """An examination takes seconds: several go on at a time."""
+        if through:
+            self.through(through)
+        return self.start("doctor", "--json", *argv, tool=CLI, **more)
+
+    def examined(self, code, process=None):
+        """The findings, by section."""
+        got, out, err = self.finish(process or self.begin())
+        self.assertEqual(got, code, out + err)
+        told = json.loads(out)
+        self.assertEqual(told["verdict"], ["ok", "advice", "wrong"][code]
+                         if code or '"unknown"' not in out else "unknown")
+        sections = {}
+        for finding in told["findings"]:
+            sections.setdefault(finding["section"], []).append(finding)
+        self.assertEqual(list(sections), SECTIONS)
+        return sections
+
+    def through(self, rewrite, keeps=False):
+        relay = Relay(self.port, rewrite, keeps)
+        self.addCleanup(relay.close)
+        self.environment["ROWLOCK_DSN"] = self.dsn.replace(f"port={self.port}",
+                                                           f"port={relay.port}")
+
+    def finds(self, section, verdict, reason, following="", process=None, through=None,
+              others="ok"):
+        """Just this section has a finding of this verdict; all others are @others."""
+        code = {"wrong": 2, "advice": 1}.get(verdict, 0)
+        sections = self.examined(code, process or self.begin(through=through))
+        bad = [finding for finding in sections[section]
+               if finding["verdict"] == verdict]
+        self.assertEqual(len(bad), 1, sections[section])
+        self.assertIn(reason, bad[0]["reason"])
+        self.assertIn(following, bad[0]["next"] or "")
+        for name, findings in sections.items():
+            for finding in findings if name != section else ():
+                self.assertEqual(finding["verdict"], others, finding)
+
+    def test_a_good_server_is_all_green_to_the_applications_account(self):
+        for findings in self.examined(0).values():
+            for finding in findings:
+                self.assertEqual(finding["verdict"], "ok", finding)
+                self.assertIsNone(finding["next"])
+        code, out, err = self.run_tool("doctor", tool=CLI)
+        self.assertEqual((code, err), (0, ""))
+        for name in SECTIONS:
+            self.assertRegex(out, f"(?m)^{name} +ok +[a-zA-Z0-9]")
+
+    def test_wrong_usage_examines_nothing(self):
+        for words in (["name"], ["--bogus"]):
+            self.assertEqual(self.run_tool("doctor", *words, tool=CLI)[0], 125)
+
+    def test_a_server_that_is_not_there_leaves_all_else_unknown(self):
+        self.environment["ROWLOCK_DSN"] = self.dsn.replace(f"port={self.port}", "port=1")
+        self.finds("Server", "wrong", "connect to ", others="unknown")
+
+    def test_a_server_that_takes_no_writes_is_wrong(self):
+        self.changed("SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0")
+        sections = self.examined(2)
+        self.assertEqual(sections["Server"][0]["verdict"], "wrong")
+        self.assertIn("takes no writes", sections["Server"][0]["reason"])
+        self.assertIn("SET GLOBAL read_only = 0", sections["Server"][0]["next"])
+        self.assertEqual(sections["Live"][0]["verdict"], "unknown")
+        for name in SECTIONS[1:]:
+            self.assertNotIn(sections[name][0]["verdict"], ("wrong", "advice"))
+
+    def test_an_engine_that_is_neither_is_wrong(self):
+        server = FalseServer(Talk, b"8.0.11-TiDB-v8.5.0")
+        self.addCleanup(server.__exit__)
+        self.environment["ROWLOCK_DSN"] = (f"host=127.0.0.1;port={server.port};user=u;"
+                                           "database=d")
+        self.finds("Engine and proxy", "wrong", "TiDB", others="unknown")
+
+    def test_a_proxy_that_numbers_connections_is_advice(self):
+        def rewrite(request, payload):
+            if request.text or payload[0] != 10:
+                return payload
+            end = payload.index(b"\0") + 1
+            return payload[:end] + (4711).to_bytes(4, "little") + payload[end + 4:]
+        self.finds("Engine and proxy", "advice", "numbers of its own",
+                   "connect to the server itself", through=rewrite)
+
+    def test_a_proxy_that_reads_elsewhere_is_wrong(self):
+        def rewrite(request, payload):
+            if b"SELECT MAX(version), " not in request or payload[:1] != b"\x01":
+                return payload
+            end = 3 + payload[2] if len(payload) > 3 else 0
+            return payload[:2] + sized(b"elsewhere") + payload[end:] if end else payload
+        sections = self.examined(2, self.begin(through=rewrite))
+        self.assertEqual([f["verdict"] for f in sections["Engine and proxy"]],
+                         ["ok", "wrong"])
+        self.assertIn("splits reads", sections["Engine and proxy"][1]["reason"])
+
+    def test_what_is_not_durable_is_advice(self):
+        cases = [
+            (change, following, self.begin(through=values(**change)))
+            for change, following in (
+                ({"innodb_flush_log_at_trx_commit": "2"},
+                 "SET GLOBAL innodb_flush_log_at_trx_commit = 1"),
+                ({"log_bin": "ON", "sync_binlog": "0"}, "SET GLOBAL sync_binlog = 1"),
+                ({"innodb_doublewrite": "OFF"}, "innodb_doublewrite = ON"),
+                ({"innodb_doublewrite": "DETECT_ONLY"}, "innodb_doublewrite = ON"))]
+        for change, following, process in cases:
+            with self.subTest(change=change):
+                self.finds("Durability", "advice", next(reversed(change)), following,
+                           process)
+
+    def test_what_is_durable_in_other_words_is_ok(self):
+        for process in [self.begin(through=values(**change)) for change in (
+                {"innodb_flush_log_at_trx_commit": "3"},
+                {"log_bin": "ON", "sync_binlog": "1"},
+                {"innodb_doublewrite": "DETECT_AND_RECOVER"})]:
+            self.examined(0, process)
+
+    def clock(self, change):
+        """Rewrites the server's answers to what its clock says."""
+        looks = []
+
+        def rewrite(request, payload):
+            match = re.fullmatch(rb"\x10([0-9]{16})", payload)
+            if not match or b"TIMESTAMPDIFF(MICROSECOND, '1970-01-01'" not in request:
+                return payload
+            looks.append(int(match[1]))
+            return sized(str(change(looks)).encode())
+        return rewrite
+
+    def test_a_clock_five_minutes_off_is_advice(self):
+        for word, process in [
+                (word, self.begin(through=self.clock(
+                    lambda looks, off=off: looks[-1] + off * 1000000)))
+                for off, word in ((300, "ahead of"), (-300, "behind"))]:
+            self.finds("Clock", "advice", word, "NTP", process)
+
+    def test_a_clock_of_another_rate_is_advice(self):
+        for process in [
+                self.begin(through=self.clock(
+                    lambda looks, factor=factor: looks[0] +
+                    factor * (looks[-1] - looks[0]))) for factor in (2, 0)]:
+            self.finds("Clock", "advice", "another rate", "--observe-beats", process)
+
+    def test_a_clock_that_is_not_told_is_unknown(self):
+        self.finds("Clock", "unknown", "not today", through=fails(b"'1970-01-01'", 1))
+
+    def test_a_host_whose_clock_is_off_is_told(self):
+        library = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+        if not library or os.environ.get("ROWLOCK_TEST_SLOW"):
+            self.skipTest("no libfaketime here")
+        self.finds("Clock", "advice", "ahead of", process=self.begin(env={
+            **self.environment, "LD_PRELOAD": library[0], "FAKETIME": "-5m",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1"}))
+
+    def test_tables_that_are_not_as_they_must_be_are_wrong(self):
+        for do, undo, reason in (
+                ("ALTER TABLE lock_permits ENGINE=MyISAM",
+                 "ALTER TABLE lock_permits ENGINE=InnoDB", "not InnoDB"),
+                ("DELETE FROM lock_token_floor",
+                 "INSERT INTO lock_token_floor VALUES (1, 0, NULL)",
+                 "no token can be drawn")):
+            with self.subTest(do=do):
+                self.sql(do)
+                try:
+                    sections = self.examined(2)
+                finally:
+                    self.sql(undo)
+                self.assertEqual(sections["Schema"][0]["verdict"], "wrong")
+                self.assertIn(reason, sections["Schema"][0]["reason"])
+                self.assertEqual(sections["Live"][0]["verdict"], "unknown")
+
+    def test_tables_of_another_version_are_advice_or_wrong(self):
+        for version, code, word in (("9", 1, "upgrade rowlock on this host"),
+                                    ("99", 2, "newer version of rowlock")):
+            self.sql(f"INSERT INTO rowlock_schema VALUES ({version}, '', NOW(6), NULL)")
+            try:
+                finding = self.examined(code)["Schema"][0]
+            finally:
+                self.sql(f"DELETE FROM rowlock_schema WHERE version = {version}")
+            self.assertIn(word, finding["reason"] + (finding["next"] or ""))
+
+    def test_a_database_without_our_tables_is_wrong(self):
+        self.environment["ROWLOCK_DSN"] = self.sandbox("dsn", "--root").replace(
+            "database=rowlock", "database=mysql")
+        finding = self.examined(2)["Schema"][0]
+        self.assertEqual(finding["verdict"], "wrong")
+        self.assertIn("rowlock_schema", finding["reason"])
+
+    def test_each_right_that_is_missing_is_named_with_its_grant(self):
+        missing = (("business_lock", "INSERT"), ("business_lock", "UPDATE"),
+                   ("business_lease", "UPDATE"), ("lease_session", "DELETE"),
+                   ("lock_token", "UPDATE"), ("lock_token_floor", "UPDATE"),
+                   ("lock_permits", "INSERT"))
+        self.changed(
+            ";".join(f"REVOKE {right} ON {table} FROM {self.account()}"
+                     for table, right in missing),
+            ";".join(f"GRANT {right} ON {table} TO {self.account()}"
+                     for table, right in missing))
+        findings = self.examined(2)["Rights"]
+        self.assertEqual([(f["verdict"], f["reason"]) for f in findings],
+                         [("wrong", f"the account has no {right} on {table}")
+                          for table, right in missing])
+        for (table, right), finding in zip(missing, findings):
+            self.assertIn(f"GRANT {right} ON rowlock.{table} TO", finding["next"])
+
+    def account(self):
+        if not hasattr(self, "who"):
+            user = re.search("user=([^;]+)", self.dsn)[1]
+            host = subprocess.run(
+                ["mariadb", f"--defaults-file={self.place}/sb/root.cnf", "-N"],
+                input=f"SELECT host FROM mysql.user WHERE user = '{user}'", check=True,
+                text=True, timeout=patience(), stdout=subprocess.PIPE).stdout.strip()
+            self.who = f"'{user}'@'{host}'"
+        return self.who
+
+    def test_an_account_that_is_not_let_in_is_wrong(self):
+        self.environment["ROWLOCK_DSN"] = re.sub("password=[^;]+", "password=no",
+                                                 self.dsn)
+        self.finds("Rights", "wrong", "Access denied", others="unknown")
+
+    def test_a_right_that_is_not_told_is_unknown(self):
+        self.finds("Rights", "unknown", "has UPDATE on lock_permits: ", through=fails(
+            b"UPDATE lock_permits"))
+
+    def test_a_time_out_that_ends_applications_is_advice(self):
+        for name, process in [
+                (name, self.begin(through=values(**{name: "5"})))
+                for name in ("wait_timeout", "idle_transaction_timeout",
+                             "idle_write_transaction_timeout", "max_statement_time")]:
+            self.finds("Time-outs", "advice", f"{name} is 5 s", f"SET GLOBAL {name} = ",
+                       process)
+
+    def test_tls_that_is_asked_for_and_not_there_is_wrong(self):
+        self.environment["ROWLOCK_DSN"] = self.dsn + ";ssl-enforce=1"
+        self.finds("TLS", "wrong", "no TLS", others="unknown")
+
+    def test_tls_that_proves_nothing_or_ends_soon_is_advice(self):
+        unverified = self.begin("--tls-unverified")
+        until = [self.begin(through=values(Ssl_cipher="TLS_AES_256_GCM_SHA384",
+                                           Ssl_server_not_after=text))
+                 for text in ("Nov 20 12:00:00 2001 GMT", "",
+                              "Nov 20 12:00:00 2101 GMT")]
+        self.finds("TLS", "advice", "--tls-unverified is given", "leave out", unverified)
+        self.finds("TLS", "advice", "ends on Nov 20 12:00:00 2001", "new certificate",
+                   until[0])
+        self.finds("TLS", "unknown", "does not say until when", process=until[1])
+        self.finds("TLS", "ok", "valid until Nov 20 12:00:00 2101", process=until[2])
+
+    def test_a_server_that_is_nearly_full_is_advice(self):
+        cases = [(reason, following, self.begin(through=values(**change)))
+                 for reason, following, change in (
+                     ("Threads_connected is 8 of 10", "SET GLOBAL max_connections = 20",
+                      {"Threads_connected": "8", "max_connections": "10"}),
+                     ("Prepared_stmt_count is 80 of 100", "max_prepared_stmt_count",
+                      {"Prepared_stmt_count": "80", "max_prepared_stmt_count": "100"}),
+                     ("max_user_connections is 5", "max_user_connections = 0",
+                      {"max_user_connections": "5"}))]
+        unknown = self.begin(through=fails(b"SHOW SESSION STATUS"))
+        for reason, following, process in cases:
+            self.finds("Load", "advice", reason, following, process)
+        self.assertEqual(self.examined(0, unknown)["Load"][0]["verdict"], "unknown")
+
+    def test_a_lock_that_is_refused_is_wrong(self):
+        self.finds("Live", "wrong", "not today", through=fails(
+            b"INTO business_lease (name, slot, session, attempt, acquired_at, "))
+
+    def test_a_bell_that_does_not_ring_is_advice(self):
+        self.finds("Live", "advice", "does not ring", "connect to the server itself",
+                   through=lambda request, payload: sized(b"99999")
+                   if b"IS_USED_LOCK('rlk-doctor" in request and
+                   re.fullmatch(rb"[\x01-\x09][0-9]+", payload) else payload)
+
+    def test_an_end_that_does_not_come_through_is_told(self):
+        self.through(lambda request, payload: payload, keeps=True)
+        live = self.examined(2)["Live"]
+        self.assertEqual([finding["verdict"] for finding in live],
+                         ["ok", "ok", "wrong", "advice"])
+        self.assertIn("KILL of a connection of its own was answered", live[2]["reason"])
+        self.assertIn("wait_timeout", live[3]["reason"])
+
+
+if __name__ == "__main__":
+    if not shutil.which("mariadbd", path=os.environ["PATH"] + ":/usr/sbin"):
+        print("1..0 # SKIP no mariadbd")
+        sys.exit(77)
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    harness.main()

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tried out: a lock with its token, a KILL of a connection of our own, locks of
+ * the server (GET_LOCK), which are the bells of those who wait, and the end of
+ * a connection that is idle.
+ *
+ * Failure modes: what is not tried, as a section above is wrong, is unknown. A
+ * connection that has to end is waited for as long as a busy server takes.
+ */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "db/stmt.h"
+#include "doctor/patient.h"
+
+#define IDLE_S 1
+#define END_MOST_MS 30000
+
+static uint64_t random_number(void)
+{
+	uint64_t number;
+
+	while (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		;
+	return number;
+}
+
+static int take_and_release(struct rowlock_client *client, uint64_t *ret_token,
+			    struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rowlock_freep) struct rowlock *lock = NULL;
+	struct rowlock_options how = ROWLOCK_OPTIONS_DEFAULT;
+	char name[64];
+	int r;
+
+	snprintf(name, sizeof(name), "rowlock-doctor/%016" PRIx64,
+		 random_number());
+	r = rowlock_new(client, name, &how, &lock, reterr);
+	if (r == 0)
+		r = rowlock_acquire(lock, 0, reterr);
+	if (r == 0)
+		r = rowlock_token(lock, ret_token, reterr);
+	if (r == 0)
+		r = rowlock_release(lock, reterr);
+	return r;
+}
+
+static void try_lock(struct patient *patient)
+{
+	_cleanup_(client_freep) struct rowlock_client *client = NULL;
+	struct rowlock_client_options how =
+	    command_client_options(patient->common);
+	struct rowlock_errinfo error;
+	uint64_t token = 0;
+	int code;
+
+	how.flags |= ROWLOCK_NO_REAPER;
+	how.log = NULL;
+	code =
+	    connection_open(&patient->common->connection, how, &client, &error);
+	if (code == 0)
+		code = take_and_release(client, &token, &error);
+	if (code)
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
+			     NULL, "a lock cannot be acquired: %s",
+			     error.message);
+	else
+		findings_add(
+		    &patient->findings, SECTION_LIVE, VERDICT_OK, NULL,
+		    "a lock was acquired with its token, and released");
+}
+
+/* Does the server end @conn before @until_ms? */
+static bool is_ended(const struct rlk_conn *conn, int64_t until_ms)
+{
+	struct pollfd poll_fd = { .fd = rlk_conn_fd(conn),
+				  .events = POLLIN | POLLRDHUP };
+	int64_t left_ms = until_ms - rlk_conn_now(conn);
+
+	return poll(&poll_fd, 1, left_ms > 0 ? (int) left_ms : 0) == 1;
+}
+
+static void try_kill(struct patient *patient, struct rlk_conn *other,
+		     int64_t until_ms)
+{
+	struct rowlock_errinfo error;
+	char sql[64];
+
+	if (!rlk_conn_may_kill(patient->conn))
+		return; /* the engine's section says so */
+	snprintf(sql, sizeof(sql), "KILL CONNECTION %" PRIu64,
+		 rlk_conn_id(other));
+	patient_more_time(patient->conn);
+	if (rlk_stmt_text(patient->conn, sql, &error))
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
+			     NULL, "a connection of its own is not killed: %s",
+			     error.message);
+	else if (is_ended(other, until_ms))
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_OK, NULL,
+			     "KILL ends a connection of its own");
+	else
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
+			     "connect to the server itself",
+			     "KILL of a connection of its own was answered, "
+			     "and the connection is there after %d s",
+			     END_MOST_MS / 1000);
+}
+
+static void see_number(const struct rlk_value *columns, void *arg)
+{
+	*(uint64_t *) arg = columns[0].u64;
+}
+
+static bool answers(struct rlk_conn *conn, const char *what, uint64_t number,
+		    uint64_t expected, struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt_def def = { "bell", NULL, true };
+	uint64_t answer = UINT64_MAX;
+	char sql[128];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT CAST(COALESCE(%s('rlk-doctor:%016" PRIx64
+		 "'%s), 0) AS UNSIGNED)",
+		 what, number, what[0] == 'G' ? ", 0" : "");
+	def.sql = sql;
+	patient_more_time(conn);
+	reterr->code = 0;
+	if (rlk_stmt_each(conn, &def, NULL, see_number, &answer, reterr))
+		return false;
+	return answer == expected;
+}
+
+/* A waiter stands in the server behind a user-level lock of the one before. */
+static void try_bells(struct patient *patient, struct rlk_conn *other)
+{
+	struct rlk_conn *conn = patient->conn;
+	struct rowlock_errinfo error;
+	uint64_t number = random_number();
+
+	if (rlk_server_many_writers(rlk_conn_server(conn)))
+		return; /* none are used there */
+	if (answers(conn, "GET_LOCK", number, 1, &error) &&
+	    answers(other, "GET_LOCK", number, 0, &error) &&
+	    answers(other, "IS_USED_LOCK", number, rlk_conn_id(conn), &error) &&
+	    answers(conn, "RELEASE_LOCK", number, 1, &error) &&
+	    answers(other, "GET_LOCK", number, 1, &error))
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_OK, NULL,
+			     "the bell of a waiter rings: GET_LOCK excludes "
+			     "other connections and names its holder");
+	else
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_ADVICE,
+			     "connect to the server itself",
+			     "the bell of a waiter does not ring%s%s: waiters "
+			     "ask again and again",
+			     error.code ? ": " : "",
+			     error.code ? error.message : "");
+}
+
+static void judge_idle(struct patient *patient, const struct rlk_conn *idle,
+		       int64_t until_ms)
+{
+	if (is_ended(idle, until_ms))
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_OK, NULL,
+			     "wait_timeout ends a connection that is idle");
+	else
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_ADVICE,
+			     "connect to the server itself, or let what is in "
+			     "between pass the end on",
+			     "a connection with wait_timeout = %d is there "
+			     "after %d s: what a vanished host held under row "
+			     "stays so for long",
+			     IDLE_S, END_MOST_MS / 1000);
+}
+
+void examine_live(struct patient *patient)
+{
+	_cleanup_(rlk_conn_closep) struct rlk_conn *idle = NULL, *other = NULL;
+	struct rowlock_errinfo error;
+	int64_t until_ms;
+
+	if (findings_verdict(&patient->findings, SECTION_SERVER) ==
+		VERDICT_WRONG ||
+	    findings_verdict(&patient->findings, SECTION_SCHEMA) ==
+		VERDICT_WRONG) {
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_UNKNOWN,
+			     NULL, "not tried, as said above");
+		return;
+	}
+	if (patient_connect(patient, IDLE_S, &idle, &error) ||
+	    patient_connect(patient, 60, &other, &error)) {
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
+			     NULL, "no further connection: %s", error.message);
+		return;
+	}
+	try_lock(patient);
+	try_bells(patient, other);
+	/* Time for both. */
+	until_ms = rlk_conn_now(patient->conn) + END_MOST_MS;
+	try_kill(patient, other, until_ms);
+	judge_idle(patient, idle, until_ms);
+}

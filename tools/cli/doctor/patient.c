@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Goes through the sections, on connections of the library's own kind.
+ *
+ * Failure modes: a server that is not reached is a finding of the section that
+ * its refusal is about, and all else is unknown.
+ */
+#include "doctor/patient.h"
+
+#include "base/clock.h"
+#include "db/connect.h"
+
+#define CONNECT_MS 5000
+#define STATEMENT_MS 10000
+#define IDLE_S 60
+#define NO_SUCH_TLS 2026 /* Connector/C's */
+
+void patient_more_time(struct rlk_conn *conn)
+{
+	rlk_conn_set_until(conn, rlk_conn_now(conn) + STATEMENT_MS);
+}
+
+int patient_connect(struct patient *patient, unsigned int idle_s,
+		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
+{
+	const struct connection *connection = &patient->common->connection;
+	const struct rlk_conn_profile profile = {
+		.label = "doctor",
+		.autocommit = true,
+		.lock_wait_s = 1,
+		.idle_s = idle_s,
+		.plain = true,
+	};
+	uint64_t ms = connection->connect_timeout_ms
+			  ? connection->connect_timeout_ms
+			  : CONNECT_MS;
+
+	return rlk_conn_open(&patient->target, &profile,
+			     rlk_now(patient->target.clock) + (int64_t) ms,
+			     ret_conn, reterr);
+}
+
+/* Whom a refused connection is about. */
+static enum section section_of(const struct rowlock_errinfo *error)
+{
+	switch (error->code) {
+	case ROWLOCK_EAUTH:
+		return SECTION_RIGHTS;
+	case ROWLOCK_ESCHEMA:
+		return SECTION_SCHEMA;
+	case ROWLOCK_EUNSUPPORTED:
+		return SECTION_ENGINE;
+	case ROWLOCK_ECONNECT:
+		return error->mysql == NO_SUCH_TLS ? SECTION_TLS
+						   : SECTION_SERVER;
+	default:
+		return SECTION_SERVER;
+	}
+}
+
+static void examine(struct patient *patient)
+{
+	struct rowlock_errinfo error;
+
+	if (patient_connect(patient, IDLE_S, &patient->conn, &error)) {
+		findings_add(&patient->findings, section_of(&error),
+			     VERDICT_WRONG, NULL, "%s", error.message);
+		return;
+	}
+	examine_clock_begin(patient);
+	examine_server(patient);
+	examine_tables(patient);
+	examine_live(patient);
+	examine_clock_end(patient);
+}
+
+void patient_examine(const struct common *common, struct findings *ret_findings)
+{
+	const struct connection *connection = &common->connection;
+	struct patient patient = {
+		.common = common,
+		.target = {
+			.sources = { .dsn = connection->dsn,
+				     .no_files = connection->flags &
+						 ROWLOCK_NO_DEFAULTS,
+				     .file = connection->defaults_file,
+				     .group = "rowlock",
+				     .suffix = connection->group_suffix },
+			.unverified_auth = (char *) connection->unverified_auth,
+			.flags = connection->flags,
+			.program = "rowlock",
+			.clock = rlk_clock_real(),
+		},
+	};
+
+	examine(&patient);
+	for (size_t i = 0; i < SECTIONS; i++)
+		if (!findings_has(&patient.findings, (enum section) i))
+			findings_add(&patient.findings, (enum section) i,
+				     VERDICT_UNKNOWN, NULL,
+				     "not examined, as something else is "
+				     "wrong, or the server does not tell");
+	rlk_conn_close(patient.conn);
+	*ret_findings = patient.findings;
+}
