@@ -182,13 +182,30 @@ def the_loss_is_told_before_another_has_it(fault):
     check(not wrong, '; '.join(wrong))
 
 
+def the_line_names_the_row_that_is_shown():
+    name = f'test-losses-{os.getpid()}'
+    env = dict(os.environ, ROWLOCK_DSN=shops.DSN)
+    hold = subprocess.Popen([shops.CLI, 'hold', '--json', name], env=env, text=True,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    held = json.loads(hold.stdout.readline())
+    shown, = json.loads(subprocess.run(
+        [shops.CLI, 'show', '--json', '-s', 'lease', name], env=env, text=True,
+        capture_output=True, check=False, timeout=patience()).stdout)
+    released = json.loads(hold.communicate('release\n')[0])
+    check(shown['attempt'] and all(held[key] == shown[key] for key in (
+        'name', 'strategy', 'token', 'attempt')), f'{held}, {shown}')
+    check(released['certain'] and hold.returncode == 0, f'{released}')
+
+
 def main():
-    tap = Tap(len(FAULTS))
+    tap = Tap(len(FAULTS) + 1)
     print('# server: given', flush=True)
     for fault in FAULTS:
         tap.case(f'{fault.__name__.replace("_", " ")}: the loss is told before another '
                  'has the lock', the_loss_is_told_before_another_has_it, fault,
                  skip=shops.why_not())
+    tap.case('the line names the row that is shown',
+             the_line_names_the_row_that_is_shown, skip=shops.why_not())
     return tap.status()
 
 
