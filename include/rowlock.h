@@ -433,6 +433,12 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_token(struct rowlock *lock,
  *  now on; 0 if not held. Does not block. */
 ROWLOCK_API uint64_t rowlock_remaining_ms(const struct rowlock *lock);
 
+/** The random number of the request by which this lease was acquired: that of
+ *  its row, as rowlock_list() shows it. Several holds of one client may follow
+ *  each other in one row (handover_ms). 0 if not held, or under ROWLOCK_ROW.
+ *  Does not block. */
+ROWLOCK_API uint64_t rowlock_attempt(const struct rowlock *lock);
+
 /** How many levels this handle holds; 0 if not held. Does not block. */
 ROWLOCK_API unsigned int rowlock_depth(const struct rowlock *lock);
 

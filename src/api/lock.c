@@ -186,6 +186,21 @@ uint64_t rowlock_remaining_ms(const struct rowlock *lock)
 	return left > 0 ? (uint64_t) left : 0;
 }
 
+uint64_t rowlock_attempt(const struct rowlock *lock)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	uint64_t attempt = 0;
+
+	if (rlk_lock_refuses(lock, NULL))
+		return 0;
+	rlk_mutex_lock(&lock->name->client->mutex);
+	/* Under row no row in the server has it. */
+	if (rlk_lock_shows_locked(lock) && lock->hold->session)
+		attempt = lock->hold->attempt;
+	rlk_mutex_unlock(&lock->name->client->mutex);
+	return attempt;
+}
+
 unsigned int rowlock_depth(const struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();

@@ -481,6 +481,11 @@ int rowlock_guard_call(struct rowlock *lock, char *text, size_t size,
 	return tell_guard(lock, "a call for", text, size, reterr);
 }
 
+uint64_t rowlock_attempt(const struct rowlock *lock)
+{
+	return lock->row ? 0 : UINT64_MAX;
+}
+
 uint64_t rowlock_remaining_ms(const struct rowlock *lock)
 {
 	uint64_t now = now_ms(), left;

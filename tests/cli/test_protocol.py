@@ -49,7 +49,8 @@ class Held(ProtocolTest):
         self.assertTrue(0 < deadline <= 300000, deadline)
         self.assertEqual(held, {
             "event": "held", "version": 1, "name": "j", "strategy": "lease",
-            "token": 4711, "tokens": {"j": 4711}, "ttl_ms": 300000,
+            "token": 4711, "tokens": {"j": 4711},
+            "attempt": "18446744073709551615", "ttl_ms": 300000,
             "server": "fake:1", "guard": ["the guard of j"]})
         self.assertEqual(self.finish(process)[0], 0)
 
@@ -69,6 +70,11 @@ class Held(ProtocolTest):
         self.assertEqual(self.finish(process)[0], 0)
         process, held = self.holding("--permits=2")
         self.assertEqual((held["token"], held["tokens"]), (None, {"j": None}))
+        self.assertEqual(self.finish(process)[0], 0)
+
+    def test_a_row_has_no_attempt(self):
+        process, held = self.holding("-s", "row")
+        self.assertEqual((held["strategy"], held["attempt"]), ("row", None))
         self.assertEqual(self.finish(process)[0], 0)
 
     def test_a_word_or_the_end_of_the_input_releases(self):

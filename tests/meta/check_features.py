@@ -22,7 +22,8 @@ from tap import tell_wrong  # noqa: E402
 def has_case(source, case):
     """As the programs in C, Python and shell of tests/ name their cases."""
     if source.suffix == '.py':
-        form = rf'^    def {re.escape(case)}\(self'
+        # A method of unittest, or the words of a case of tap.py.
+        form = rf"^    def {re.escape(case)}\(self|'{re.escape(case)}'[,)]"
     elif source.suffix == '.sh':
         form = rf'^it "{re.escape(case)}" '
     else:

@@ -142,9 +142,34 @@ static unsigned int wrong_in_child(struct rowlock_client *client,
 	rowlock_cancel(lock);
 	rowlock_on_lost(lock, NULL, NULL);
 	if (rowlock_held(lock) || rowlock_depth(lock) ||
-	    rowlock_remaining_ms(lock))
+	    rowlock_attempt(lock) || rowlock_remaining_ms(lock))
 		wrong |= 1u << 15;
 	return wrong;
+}
+
+static void attempt_is_that_of_the_hold_if_it_is_a_lease(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *row = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock_errinfo err;
+	uint64_t first;
+
+	(void) state;
+	assert_true(rowlock_attempt(lock) == 0);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	first = rowlock_attempt(lock);
+	assert_true(first != 0);
+	assert_ok(rowlock_release(lock, &err));
+	assert_true(rowlock_attempt(lock) == 0);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_true(rowlock_attempt(lock) != 0);
+	assert_true(rowlock_attempt(lock) != first);
+	assert_ok(rowlock_acquire(row, 0, &err));
+	assert_true(rowlock_attempt(row) == 0);
+	rowlock_free(lock);
+	rowlock_free(row);
+	rowlock_client_free(client);
 }
 
 static void child_of_fork_is_refused_and_changes_nothing(void **state)
@@ -233,6 +258,8 @@ int main(void)
 		FAKE("a client leaves no session behind",
 		     client_leaves_no_session_behind),
 		FAKE("freep releases every level", freep_releases_every_level),
+		FAKE("attempt is that of the hold if it is a lease",
+		     attempt_is_that_of_the_hold_if_it_is_a_lease),
 		FAKE("a child of fork is refused and changes nothing",
 		     child_of_fork_is_refused_and_changes_nothing),
 		FAKE("execute runs while it holds",

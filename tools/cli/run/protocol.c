@@ -141,6 +141,12 @@ char *protocol_held(const struct protocol_held *held)
 		return NULL;
 	put_text(&line, "strategy", strategy_word(held->task->lock.strategy));
 	put_tokens(&line, held);
+	/* All 64 bits, of which many readers of JSON keep 53. */
+	if (held->attempt)
+		fprintf(line.out, ",\"attempt\":\"%" PRIu64 "\"",
+			held->attempt);
+	else
+		fputs(",\"attempt\":null", line.out);
 	put_number(&line, "ttl_ms", held->ttl_ms);
 	put_number(&line, "deadline_ms", held->deadline_ms);
 	put_text(&line, "server", held->server);

@@ -20,6 +20,7 @@ struct protocol_held {
 	const struct task *task;
 	const char *server;
 	const uint64_t *tokens; /* of each name of the task */
+	uint64_t attempt;       /* 0 under row */
 	uint64_t ttl_ms;
 	uint64_t deadline_ms; /* from now on */
 	const char *guard;    /* statements with "; " between; NULL: none */
