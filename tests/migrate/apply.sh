@@ -14,6 +14,7 @@ fresh()
 	said "applied migration 0005"
 	said "applied migration 0006"
 	said "applied migration 0007"
+	said "applied migration 0008"
 	equal "$(rows "SELECT table_name FROM information_schema.tables
 		WHERE table_schema = DATABASE() ORDER BY table_name" | xargs)" \
 		"business_lease business_lock lease_session lock_permits lock_status lock_token lock_token_floor rowlock_schema"
@@ -51,7 +52,7 @@ ten_at_once()
 	at_once 10
 	equal "$(cat "$tmp"/out.* | grep -c "applied migration 0001")" 1
 	equal "$(cat "$tmp"/out.* | grep -c "up to date")" 9
-	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 7
+	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 8
 }
 
 # Stop after each statement in turn at a gate that we hold, and kill it there. Each run
@@ -89,7 +90,7 @@ killed_in()
 	close_session
 	expect 0 rlm
 	expect 0 rlm --status
-	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 7
+	equal "$(rows "SELECT COUNT(*) FROM rowlock_schema WHERE version > 0")" 8
 	equal "$(rows "SELECT COUNT(*) FROM lock_status")" 0
 	equal "$(rows "SELECT id, token FROM lock_token_floor" | xargs)" "1 0"
 }
@@ -103,7 +104,7 @@ waits_for_another_run()
 {
 	open_session "$tmp/root.cnf"
 	rlm
-	rows "DELETE FROM rowlock_schema WHERE version = 7"
+	rows "DELETE FROM rowlock_schema WHERE version = 8"
 	secret=$(rows "SELECT secret FROM rowlock_schema WHERE version = 0")
 	equal ${#secret} 64
 	equal "$(ask "SELECT GET_LOCK(CONCAT('rowlock-migrate.', LEFT(SHA2(CONCAT('migrate', '$secret'), 256), 40)), 0)")" 1
@@ -146,20 +147,20 @@ nobody_else_is_in_the_way()
 second_migration()
 {
 	rlm
-	expect 3 as eighth --status
-	said "0008  missing"
-	expect 0 as eighth
-	said "applied migration 0008"
-	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0 ORDER BY 1" | xargs)" "1 2 3 4 5 6 7 8"
+	expect 3 as ninth --status
+	said "0009  missing"
+	expect 0 as ninth
+	said "applied migration 0009"
+	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0 ORDER BY 1" | xargs)" "1 2 3 4 5 6 7 8 9"
 	expect 4 rlm
-	said "has schema version 8; this rowlock-migrate knows up to 7"
-	# Programs of version 7 go on meanwhile, but not with what takes two numbers.
+	said "has schema version 9; this rowlock-migrate knows up to 8"
+	# Programs of version 8 go on meanwhile, but not with what takes two numbers.
 	ROWLOCK_DSN=$(dsn_with "database=$db")
 	export ROWLOCK_DSN
 	expect 0 "$build/tools/rowlock" run --no-defaults -n job true
-	rows "INSERT INTO rowlock_schema VALUES (9, '', UTC_TIMESTAMP(6), NULL)"
+	rows "INSERT INTO rowlock_schema VALUES (10, '', UTC_TIMESTAMP(6), NULL)"
 	expect 125 "$build/tools/rowlock" run --no-defaults -n job true
-	said "the tables have version 9, this library works with 7 to 8"
+	said "the tables have version 10, this library works with 7 to 9"
 }
 
 # A name that turns the terminal's letters red, one by a single character of C1, and
@@ -228,9 +229,9 @@ failing_migration()
 {
 	expect 2 as failing
 	said "near 'TABEL x'"
-	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0" | xargs)" "1 2 3 4 5 6 7"
-	expect 0 as eighth
 	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0" | xargs)" "1 2 3 4 5 6 7 8"
+	expect 0 as ninth
+	equal "$(rows "SELECT version FROM rowlock_schema WHERE version > 0" | xargs)" "1 2 3 4 5 6 7 8 9"
 }
 
 # A question has a second, and this migration takes two.

@@ -46,7 +46,7 @@ starts()
 	box status
 	[ "$(ask 'SELECT @@max_connections, @@innodb_flush_log_at_trx_commit' | xargs)" = "2000 1" ]
 	[ "$(ask 'SELECT CURRENT_USER()')" = rowlock@% ]
-	[ "$(ask 'SELECT MAX(version) FROM rowlock_schema' --app)" = 7 ]
+	[ "$(ask 'SELECT MAX(version) FROM rowlock_schema' --app)" = 8 ]
 	! ask 'CREATE TABLE x (a INT)' --app || return 1
 	[ "$(ask 'SELECT COUNT(*) FROM lock_status' --monitor)" = 0 ]
 	box dsn | grep -E '^host=127.0.0.1;port=[0-9]+;user=rowlock;password=[0-9a-f]{32};database=rowlock$'

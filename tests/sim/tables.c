@@ -79,6 +79,8 @@ static void open_session(struct sim_session *session)
 		.id = request->params[0].u64,
 		.ttl_ms = request->params[1].u64,
 		.expires_us = request->started_us + request->params[2].i64,
+		.started_us = request->started_us,
+		.born_us = sim_now - (sim_server_us() - request->started_us),
 		.proc = session->proc,
 		.beaten_us = sim_now,
 	};
@@ -600,6 +602,9 @@ bool sim_execute(struct sim_session *session)
 		[SIM_SESSION_OPEN] = open_session,
 		[SIM_BEAT] = beat,
 		[SIM_BREAK] = break_lease,
+		[SIM_KEEP_TAKE] = sim_keep_take,
+		[SIM_KEEP_LEAVE] = sim_keep_leave,
+		[SIM_KEEP_STILL] = sim_keep_still,
 		[SIM_DELETE_SESSION] = delete_session,
 		[SIM_DELETE_LEASE] = sim_lease_delete,
 		[SIM_PRESENT] = sim_lease_present,

@@ -9,6 +9,8 @@
 #include "common/report.h"
 #include "common/text.h"
 
+#define AT_LEAST_MOST_MS (30 * 86400000ull)
+
 static int take_mode(struct task *task, enum hold_mode mode)
 {
 	if (task->manner.mode && task->manner.mode != mode)
@@ -27,6 +29,21 @@ static int take_number(const struct task *task, const char *option,
 	return command_misused(task->title,
 			       "%s: '%s' is not a number from 1 to %d", option,
 			       optarg, ROWLOCK_SEMAPHORE_MAX);
+}
+
+/* The library has the same bounds, and would be asked too late. */
+static int take_at_least(struct task *task)
+{
+	int code = command_time(task->title, "--at-least", optarg,
+				&task->lock.at_least_ms);
+
+	if (code < 0 && (task->lock.at_least_ms < 1 ||
+			 task->lock.at_least_ms > AT_LEAST_MOST_MS))
+		return command_misused(task->title,
+				       "--at-least: '%s' is not a time from "
+				       "1ms to 30d",
+				       optarg);
+	return code;
 }
 
 int request_option(struct task *task, int option)
@@ -48,6 +65,8 @@ int request_option(struct task *task, int option)
 		return take_number(task, "--permits", &task->manner.permits);
 	case OPTION_TAKE:
 		return take_number(task, "--take", &task->manner.count);
+	case OPTION_AT_LEAST:
+		return take_at_least(task);
 	case OPTION_RETRY:
 		return command_time(task->title, "--retry-connect", optarg,
 				    &task->retry_ms);
@@ -151,6 +170,13 @@ int request_check(struct task *task)
 		return command_misused(task->title,
 				       "--read, --write: one name at a "
 				       "time, so without --also");
+	if (task->lock.at_least_ms &&
+	    (task->lock.strategy != ROWLOCK_LEASE || task->name_count > 1 ||
+	     task->manner.mode || task->manner.permits))
+		return command_misused(task->title,
+				       "--at-least: only a lease, of one "
+				       "name, without --read, --write, "
+				       "--permits and --also");
 	if (task->guarded &&
 	    (task->lock.strategy != ROWLOCK_LEASE || task->name_count > 1 ||
 	     task->manner.mode || task->manner.permits))

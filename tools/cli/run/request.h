@@ -22,6 +22,7 @@ enum {
 	OPTION_TAKE,
 	OPTION_RETRY,
 	OPTION_RELEASE,
+	OPTION_AT_LEAST,
 	REQUEST_OPTION_MORE,
 };
 
@@ -48,6 +49,9 @@ enum {
 	"                             (stored: as many as the database "       \
 	"says)\n"                                                              \
 	"      --take=N               ... N permits at once, all or none\n"    \
+	"      --at-least=TIME        keep NAME taken for this time from the " \
+	"start, even\n"                                                        \
+	"                             if it is released, or its host dies\n"   \
 	"  -E, --conflict-exit-code=N exit with N if it was not acquired "     \
 	"(1)\n"                                                                \
 	"      --release-exit-code=N  exit with N if it could not be "         \
@@ -65,6 +69,7 @@ enum {
 	    { "write", no_argument, NULL, OPTION_WRITE },                      \
 	    { "permits", required_argument, NULL, OPTION_PERMITS },            \
 	    { "take", required_argument, NULL, OPTION_TAKE },                  \
+	    { "at-least", required_argument, NULL, OPTION_AT_LEAST },          \
 	    { "retry-connect", required_argument, NULL, OPTION_RETRY },        \
 	    { "release-exit-code", required_argument, NULL, OPTION_RELEASE },  \
 	    { "nb", no_argument, NULL, 'n' },                                  \
