@@ -6,9 +6,8 @@
  * before has not begun, so its name may be free when its session is; one that
  * dies later leaves a row that lives by the keep.
  *
- * Failure modes: without its keep there is no grant. A keep whose INSERT, or
- * whose taking, got no answer is never used again, as its id may come late; it
- * expires.
+ * Failure modes: without its keep there is no grant. A keep whose INSERT got no
+ * answer is never used, as it may come late; it expires.
  */
 #include "hold/keeping.h"
 
@@ -30,14 +29,42 @@ struct keeping {
 	struct rlk_keep row;
 	int64_t t0_ms;     /* its row was sent after this moment, */
 	uint64_t lasts_ms; /* and expires at least this time later */
+	bool found;        /* the lease was there */
 };
 
-static enum rlk_fault insert(struct keeping *keeping, struct rlk_conn *conn,
+typedef enum rlk_fault (*step_fn)(struct rlk_conn *conn, void *arg,
+				  struct rowlock_errinfo *reterr);
+
+/* Run @step, which may be said again, until it is answered. */
+static enum rlk_fault persist(struct rowlock_client *client, int64_t until_ms,
+			      step_fn step, void *arg,
+			      struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	do {
+		if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn,
+				    reterr))
+			return RLK_FAILED;
+		fault = step(conn, arg, reterr);
+		if (fault == RLK_PENDING)
+			rlk_fail_no_answer(client, 0, reterr);
+		rlk_pool_put(client->pool, conn);
+	} while ((rlk_fault_passes(fault) || fault == RLK_UNKNOWN) &&
+		 rlk_now(client->clock) < until_ms);
+	return fault;
+}
+
+/* Each time with another id: one whose INSERT was not answered may come late.
+ */
+static enum rlk_fault insert(struct rlk_conn *conn, void *arg,
 			     struct rowlock_errinfo *reterr)
 {
+	struct keeping *keeping = arg;
 	const struct rowlock_client *client = keeping->hold->name->client;
 	const struct rlk_session_row row = {
-		.id = keeping->row.id,
+		.id = keeping->row.id = rlk_random(),
 		.ttl_ms = keeping->lasts_ms,
 		.host = client->host,
 		.pid = (unsigned int) client->pid,
@@ -46,6 +73,16 @@ static enum rlk_fault insert(struct keeping *keeping, struct rlk_conn *conn,
 
 	keeping->t0_ms = rlk_now(client->clock);
 	return rlk_session_open(conn, &row, reterr);
+}
+
+static enum rlk_fault take(struct rlk_conn *conn, void *arg,
+			   struct rowlock_errinfo *reterr)
+{
+	struct keeping *keeping = arg;
+	const struct rlk_request request = rlk_hold_request(keeping->hold);
+
+	return rlk_keep_take(conn, &request, &keeping->row, &keeping->found,
+			     reterr);
 }
 
 /* The keep is about to get the lease, and whether it has may not be answered in
@@ -63,28 +100,6 @@ static void limit(const struct keeping *keeping)
 	    rlk_after(keeping->t0_ms,
 		      lasts > client->ttl_ms ? lasts - client->ttl_ms : 0);
 	rlk_hold_kept_locked(hold);
-}
-
-/* Commit the keep's row, then give it the lease. */
-static enum rlk_fault run(struct keeping *keeping, struct rlk_conn *conn,
-			  int64_t until_ms, bool *ret_found,
-			  struct rowlock_errinfo *reterr)
-{
-	const struct rowlock_client *client = keeping->hold->name->client;
-	const struct rlk_request request = rlk_hold_request(keeping->hold);
-	enum rlk_fault fault;
-
-	do
-		fault = insert(keeping, conn, reterr);
-	while (rlk_fault_passes(fault) && rlk_now(client->clock) < until_ms);
-	if (fault)
-		return fault;
-	limit(keeping);
-	do
-		fault = rlk_keep_take(conn, &request, &keeping->row, ret_found,
-				      reterr);
-	while (rlk_fault_passes(fault) && rlk_now(client->clock) < until_ms);
-	return fault;
 }
 
 /* The lease belongs to its keep. */
@@ -109,26 +124,21 @@ static int fail_keep(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 	return reterr->code;
 }
 
+/* Commit the keep's row, then give it the lease. */
 static int keep(struct keeping *keeping, int64_t until_ms,
 		struct rowlock_errinfo *reterr)
 {
 	struct rlk_hold *hold = keeping->hold;
 	struct rowlock_client *client = hold->name->client;
-	struct rlk_conn *conn;
-	enum rlk_fault fault;
-	bool found = false;
 	int code;
 
-	code = rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn, reterr);
-	if (code)
-		return code;
-	fault = run(keeping, conn, until_ms, &found, reterr);
-	code = rlk_client_code(client, fault, reterr);
-	rlk_pool_put(client->pool, conn);
-	if (code)
-		return code;
+	if (persist(client, until_ms, insert, keeping, reterr))
+		return reterr->code;
+	limit(keeping);
+	if (persist(client, until_ms, take, keeping, reterr))
+		return reterr->code;
 	rlk_mutex_lock(&client->mutex);
-	if (!found)
+	if (!keeping->found)
 		rlk_hold_lose_locked(hold, RLK_ROW_IS_GONE);
 	code = begin_locked(keeping, reterr);
 	rlk_mutex_unlock(&client->mutex);
@@ -159,9 +169,7 @@ int rlk_keep_grant(struct rowlock *lock, int64_t until_ms,
 	struct rowlock_client *client = lock->name->client;
 	uint64_t keeps_ms = rlk_lock_at_least_ms(lock);
 	struct keeping keeping = {
-		.row = { .id = rlk_random(),
-			 .kept = rlk_random(),
-			 .keeps_ms = keeps_ms },
+		.row = { .kept = rlk_random(), .keeps_ms = keeps_ms },
 		.lasts_ms =
 		    keeps_ms > client->ttl_ms ? keeps_ms : client->ttl_ms,
 	};
@@ -180,23 +188,32 @@ int rlk_keep_grant(struct rowlock *lock, int64_t until_ms,
 	return code ? fail_keep(lock, reterr) : 0;
 }
 
+/* A hold whose lease is to be left. */
+struct leaving {
+	struct rlk_hold *hold;
+	bool kept;
+};
+
+static enum rlk_fault leave(struct rlk_conn *conn, void *arg,
+			    struct rowlock_errinfo *reterr)
+{
+	struct leaving *leaving = arg;
+	const struct rlk_request request = rlk_hold_request(leaving->hold);
+
+	return rlk_keep_release(conn, &request,
+				&leaving->hold->upkeep->keep.row,
+				&leaving->kept, reterr);
+}
+
 enum rlk_fault rlk_keep_leave(struct rlk_hold *hold, int64_t until_ms,
 			      bool *ret_kept, struct rowlock_errinfo *reterr)
 {
-	struct rowlock_client *client = hold->name->client;
-	const struct rlk_request request = rlk_hold_request(hold);
-	struct rlk_conn *conn;
-	enum rlk_fault fault;
+	struct leaving leaving = { .hold = hold };
+	enum rlk_fault fault =
+	    persist(hold->name->client, until_ms, leave, &leaving, reterr);
 
-	if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn, reterr))
-		return RLK_FAILED;
-	do
-		fault = rlk_keep_release(
-		    conn, &request, &hold->upkeep->keep.row, ret_kept, reterr);
-	while (rlk_fault_passes(fault) && rlk_now(client->clock) < until_ms);
-	if (fault == RLK_PENDING)
-		rlk_fail_no_answer(client, 0, reterr);
-	rlk_pool_put(client->pool, conn);
+	if (!fault)
+		*ret_kept = leaving.kept;
 	return fault;
 }
 

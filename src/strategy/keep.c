@@ -8,8 +8,8 @@
  * this a list tells whether the hold goes on, and a client finds its leases
  * (strategy/reap.c).
  *
- * Failure modes: those of a statement. A release that changes no row is
- * believed if a SELECT finds no such row either (sure.h).
+ * Failure modes: those of a statement. One that changes no row is believed if a
+ * SELECT finds no such row either (sure.h).
  */
 #include "strategy/keep.h"
 
@@ -19,6 +19,14 @@ static const struct rlk_stmt_def take = {
 	"keep",
 	"UPDATE business_lease l JOIN lease_session k ON k.id = ?"
 	" SET l.session = k.id, k.breaks = ?"
+	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
+	.once = true,
+};
+
+static const struct rlk_stmt_def taken = {
+	"keep",
+	"SELECT l.session FROM business_lease l"
+	" JOIN lease_session k ON k.id = ?"
 	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
 	.once = true,
 };
@@ -60,13 +68,24 @@ enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 		rlk_text(request->name),   rlk_u64(request->slot),
 		rlk_u64(request->attempt),
 	};
+	const struct rlk_value where[] = { params[0], params[2], params[3],
+					   params[4] };
 	struct rlk_reply reply;
 	enum rlk_fault fault =
 	    rlk_stmt_run(conn, &take, params, &reply, reterr);
 
+	if (!fault && reply.affected) {
+		*ret_found = true;
+		return RLK_DONE;
+	}
 	if (!fault)
-		*ret_found = reply.affected > 0;
-	return fault;
+		fault = rlk_stmt_run(conn, &taken, where, &reply, reterr);
+	if (fault)
+		return fault;
+	if (reply.has_row && reply.columns[0].u64 != keep->id)
+		return rlk_sure_fail(conn, taken.label, reterr);
+	*ret_found = reply.has_row;
+	return RLK_DONE;
 }
 
 static enum rlk_fault find_kept(struct rlk_conn *conn,

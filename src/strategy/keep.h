@@ -23,7 +23,7 @@ struct rlk_keep {
 /**
  * The lease of @request, of the session that it names, belongs to @keep from
  * now on. The keep's row is committed (rlk_session_open()), and has not been
- * given to another lease. *@ret_found: the lease was there.
+ * given to another lease. *@ret_found: the lease was there. Idempotent.
  */
 enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 			     const struct rlk_request *request,

@@ -82,7 +82,7 @@ void sim_keep_take(struct sim_session *session)
 	struct sim_session_row *row = sim_session_row(request->params[0].u64);
 	struct sim_lease *lease = lease_at(request, 2);
 
-	if (!row || !lease)
+	if (!row || !lease || lease->session == row->id)
 		return;
 	if (row->proc != session->proc || lease->proc != session->proc)
 		sim_violation("S5: process %u took a lease of process %u for "
@@ -119,6 +119,16 @@ void sim_keep_still(struct sim_session *session)
 	if (is_in_time(request, lease, row, (int64_t) request->params[4].u64))
 		sim_answer_row(&session->answer, 1)[0] =
 		    rlk_u64(lease->attempt);
+}
+
+void sim_keep_taken(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	const struct sim_lease *lease = lease_at(request, 1);
+
+	if (lease && sim_session_row(request->params[0].u64))
+		sim_answer_row(&session->answer, 1)[0] =
+		    rlk_u64(lease->session);
 }
 
 bool sim_is_kept(const struct sim_lease *lease)

@@ -115,6 +115,9 @@ static const struct pattern patterns[] = {
 	  "AND l.slot = ? AND l.attempt = ? AND l.session = k.id AND "
 	  "k.started_at + INTERVAL ? MICROSECOND > UTC_TIMESTAMP(6)", NULL,
 	  NULL },
+	{ SIM_KEEP_TAKEN, "taken-keep", "SELECT l.session FROM business_lease l "
+	  "JOIN lease_session k ON k.id = ? WHERE l.name = ? AND l.slot = ? AND "
+	  "l.attempt = ?", NULL, NULL },
 	{ SIM_KEEP_TAKE, "take-keep", "UPDATE business_lease l JOIN "
 	  "lease_session k ON k.id = ? SET l.session = k.id, k.breaks = ? "
 	  "WHERE l.name = ? AND l.slot = ? AND l.attempt = ?", NULL, NULL },

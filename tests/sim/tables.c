@@ -605,6 +605,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_KEEP_TAKE] = sim_keep_take,
 		[SIM_KEEP_LEAVE] = sim_keep_leave,
 		[SIM_KEEP_STILL] = sim_keep_still,
+		[SIM_KEEP_TAKEN] = sim_keep_taken,
 		[SIM_DELETE_SESSION] = delete_session,
 		[SIM_DELETE_LEASE] = sim_lease_delete,
 		[SIM_PRESENT] = sim_lease_present,
