@@ -86,6 +86,16 @@ class Cron(ToolTest):
                 self.assertEqual(done.read(), f"{name}\n")
             os.remove(self.done)
 
+    def test_a_job_is_ended_at_its_longest_time(self):
+        self.environment["ROWLOCK_DSN"] = DSN
+        for strategy in ("lease", "row"):
+            name = f"test-cron-{os.getpid()}-max-{strategy}"
+            code, _, err = self.run_tool("run", "--max=2s", "-s", strategy, name,
+                                         "--", "sleep", "600", tool=CLI)
+            self.assertEqual(code, 124, err)
+            self.assertEqual(self.run_tool("run", name, "-s", strategy, "-w", "1m",
+                                           "true", tool=CLI), (0, "", ""))
+
     def test_where_another_has_it_nothing_runs_and_cron_sends_no_mail(self):
         name = f"test-cron-{os.getpid()}-held"
         self.environment["ROWLOCK_DSN"] = DSN

@@ -155,6 +155,11 @@ class Usage(ToolTest):
                      ["run", "--frobnicate", "x", "true"],
                      ["run", "x", "-z", "--", "true"],
                      ["run", "--at-least=0", "x", "true"],
+                     ["run", "--max=0", "x", "true"],
+                     ["run", "--max=999ms", "x", "true"],
+                     ["run", "--max=31d", "x", "true"],
+                     ["run", "--max=1h", "--read", "x", "true"],
+                     ["run", "--max=1s", "--at-least=2s", "x", "true"],
                      ["run", "--at-least=31d", "x", "true"],
                      ["run", "--at-least=soon", "x", "true"],
                      ["run", "--at-least=1s", "-s", "row", "x", "true"],
@@ -369,6 +374,11 @@ class RunOptions(ToolTest):
                          .number("at_least"), 10000)
         self.assertEqual(self.acquired_with("j", "true")[1]
                          .number("at_least"), 0)
+
+    def test_the_longest_time_of_a_hold_is_passed_on(self):
+        lock = self.acquired_with("--max=2h", "--at-least=2h", "j", "true")[1]
+        self.assertEqual(lock.number("max"), 7200000)
+        self.assertEqual(self.acquired_with("j", "true")[1].number("max"), 0)
 
     def test_info_is_passed_on(self):
         lock = self.acquired_with("--info=why not", "j", "true")[1]

@@ -9,7 +9,7 @@
 #include "common/report.h"
 #include "common/text.h"
 
-#define AT_LEAST_MOST_MS (30 * 86400000ull)
+#define HOLD_MOST_MS (30 * 86400000ull)
 
 static int take_mode(struct task *task, enum hold_mode mode)
 {
@@ -32,17 +32,17 @@ static int take_number(const struct task *task, const char *option,
 }
 
 /* The library has the same bounds, and would be asked too late. */
-static int take_at_least(struct task *task)
+static int take_time(const struct task *task, const char *option,
+		     const char *least, uint64_t *ret_ms)
 {
-	int code = command_time(task->title, "--at-least", optarg,
-				&task->lock.at_least_ms);
+	uint64_t least_ms = 0;
+	int code = command_time(task->title, option, optarg, ret_ms);
 
-	if (code < 0 && (task->lock.at_least_ms < 1 ||
-			 task->lock.at_least_ms > AT_LEAST_MOST_MS))
+	if (code < 0 && text_duration(least, &least_ms) &&
+	    (*ret_ms < least_ms || *ret_ms > HOLD_MOST_MS))
 		return command_misused(task->title,
-				       "--at-least: '%s' is not a time from "
-				       "1ms to 30d",
-				       optarg);
+				       "%s: '%s' is not a time from %s to 30d",
+				       option, optarg, least);
 	return code;
 }
 
@@ -66,7 +66,10 @@ int request_option(struct task *task, int option)
 	case OPTION_TAKE:
 		return take_number(task, "--take", &task->manner.count);
 	case OPTION_AT_LEAST:
-		return take_at_least(task);
+		return take_time(task, "--at-least", "1ms",
+				 &task->lock.at_least_ms);
+	case OPTION_MAX:
+		return take_time(task, "--max", "1s", &task->lock.max_hold_ms);
 	case OPTION_RETRY:
 		return command_time(task->title, "--retry-connect", optarg,
 				    &task->retry_ms);
@@ -177,6 +180,13 @@ int request_check(struct task *task)
 				       "--at-least: only a lease, of one "
 				       "name, without --read, --write, "
 				       "--permits and --also");
+	if (task->lock.max_hold_ms && task->manner.mode)
+		return command_misused(task->title,
+				       "--max: not with --read and --write");
+	if (task->lock.max_hold_ms &&
+	    task->lock.max_hold_ms < task->lock.at_least_ms)
+		return command_misused(task->title,
+				       "--max: it is below --at-least");
 	if (task->guarded &&
 	    (task->lock.strategy != ROWLOCK_LEASE || task->name_count > 1 ||
 	     task->manner.mode || task->manner.permits))

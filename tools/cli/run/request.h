@@ -23,6 +23,7 @@ enum {
 	OPTION_RETRY,
 	OPTION_RELEASE,
 	OPTION_AT_LEAST,
+	OPTION_MAX,
 	REQUEST_OPTION_MORE,
 };
 
@@ -52,6 +53,8 @@ enum {
 	"      --at-least=TIME        keep NAME taken for this time from the " \
 	"start, even\n"                                                        \
 	"                             if it is released, or its host dies\n"   \
+	"      --max=TIME             hold NAME no longer, even if its host "  \
+	"lives\n"                                                              \
 	"  -E, --conflict-exit-code=N exit with N if it was not acquired "     \
 	"(1)\n"                                                                \
 	"      --release-exit-code=N  exit with N if it could not be "         \
@@ -70,6 +73,7 @@ enum {
 	    { "permits", required_argument, NULL, OPTION_PERMITS },            \
 	    { "take", required_argument, NULL, OPTION_TAKE },                  \
 	    { "at-least", required_argument, NULL, OPTION_AT_LEAST },          \
+	    { "max", required_argument, NULL, OPTION_MAX },                    \
 	    { "retry-connect", required_argument, NULL, OPTION_RETRY },        \
 	    { "release-exit-code", required_argument, NULL, OPTION_RELEASE },  \
 	    { "nb", no_argument, NULL, 'n' },                                  \
