@@ -263,11 +263,22 @@ struct rowlock_options {
 	/** For people: rowlock_list() shows it. Default: none. The row strategy
 	 *  stores it only when it makes the name's row. */
 	const char *info;
+	/** The name stays taken for at least this long after its grant, even if
+	 *  the hold is released before, or its host dies: 1 to 2,592,000,000
+	 *  (30 days). So a short job that ten hosts start within this time runs
+	 *  once at most. From the release, or the death, until then the row has
+	 *  no holder (ROWLOCK_STATE_KEPT); rowlock_break() takes it. Leases
+	 *  only: neither row locks, nor read/write locks, semaphores,
+	 *  multi-locks and elections. Two round trips and commits more with the
+	 *  grant. The server's clock tells when the time is over; if it was set
+	 *  back, clients that look for as long find out. Default: not at all.
+	 */
+	uint64_t at_least_ms;
 };
 
 #define ROWLOCK_OPTIONS_DEFAULT                                                \
 	{                                                                      \
-		sizeof(struct rowlock_options), ROWLOCK_LEASE, 0, 0, NULL      \
+		sizeof(struct rowlock_options), ROWLOCK_LEASE, 0, 0, NULL, 0   \
 	}
 
 /**

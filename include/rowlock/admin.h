@@ -23,6 +23,9 @@ enum rowlock_state {
 	ROWLOCK_STATE_UNKNOWN = 3, /* row: known; not looked whether held */
 	ROWLOCK_STATE_WAITING = 4, /* a candidate that waits for its election;
 				      any waiter of rowlock_list_waiters() */
+	ROWLOCK_STATE_KEPT = 5,    /* nobody holds it, but its name stays taken
+				      until then: at_least_ms of its holder,
+				      who has released it, or is gone */
 };
 
 /** The kind of a row. A read/write lock has one for the writer, also while it

@@ -187,7 +187,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
  * rowlock_release(), without a hand-over within the client.
  *
  * Returns as rowlock_commit(); ROWLOCK_EHELD: the hold has more levels than
- * this handle's last one; nothing was done, and the transaction is open.
+ * this handle's last one; ROWLOCK_EUNSUPPORTED: its name is to stay taken
+ * (at_least_ms). After both nothing was done, and the transaction is open.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
     struct rowlock *lock, struct st_mysql *conn,

@@ -1,11 +1,69 @@
 -- SPDX-License-Identifier: MIT
 --
--- rowlock, schema version 8: the view lock_summary counts what lock_status shows, for
--- people and monitors that only have SQL. Of the row strategy it counts the names that
--- are known: its holds are transactions, no data, so their state is unknown to a view.
--- The oldest hold's name stands behind its time, which has 26 characters.
+-- rowlock, schema version 8: the view shows what is kept. A lease whose name stays
+-- taken for some time after its grant belongs to a session of its own, its keep,
+-- which has the session of its client in `breaks`: a number that no count of breaks
+-- comes to. If that session is gone, nobody holds the lease any more.
+--
+-- The tables stay as they are, so programs of the version before see such a lease
+-- as held for as long.
+--
+-- The view lock_summary counts what lock_status shows, for people and monitors that
+-- only have SQL. Of the row strategy it counts the names that are known: its holds are
+-- transactions, no data, so their state is unknown to a view. The oldest hold's name
+-- stands behind its time, which has 26 characters.
 --
 -- As in 0001 every statement can be run again.
+
+CREATE OR REPLACE ALGORITHM=TEMPTABLE SQL SECURITY DEFINER VIEW lock_status AS
+SELECT
+	l.name AS name,
+	CASE
+	WHEN l.slot = 0 THEN 'lock'
+	WHEN l.slot <= 1073741823 THEN 'permit'
+	WHEN l.slot <= 2147483647 THEN 'candidate'
+	WHEN l.slot = 2147483648 THEN 'writer'
+	ELSE 'reader'
+	END AS kind,
+	l.slot AS slot,
+	CASE
+	WHEN s.id IS NULL THEN 'dead'
+	WHEN s.expires_at <= UTC_TIMESTAMP(6) THEN 'dead'
+	WHEN l.expires_at <= UTC_TIMESTAMP(6) THEN 'dead'
+	WHEN l.slot BETWEEN 1073741824 AND 2147483647 THEN 'waiting'
+	WHEN s.breaks > 4294967295 AND NOT EXISTS (
+		SELECT 1 FROM lease_session c
+		WHERE c.id = s.breaks AND c.expires_at > UTC_TIMESTAMP(6)
+		) THEN 'kept'
+	ELSE 'held'
+	END AS state,
+	l.acquired_at AS acquired_at,
+	TIMESTAMPDIFF(MICROSECOND, l.acquired_at, UTC_TIMESTAMP(6)) / 1000000
+		AS held_s,
+	CASE
+	WHEN l.expires_at < s.expires_at THEN l.expires_at
+	ELSE s.expires_at
+	END AS expires_at,
+	TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), CASE
+		WHEN l.expires_at < s.expires_at THEN l.expires_at
+		ELSE s.expires_at
+		END) / 1000000 AS remaining_s,
+	s.host AS host,
+	s.pid AS pid,
+	s.program AS program,
+	l.info AS info,
+	t.token AS token,
+	t.drawn_at AS token_drawn_at,
+	l.expires_at AS max_until,
+	s.ttl / 1000 AS ttl_s,
+	s.beat AS beat,
+	s.started_at AS session_started_at,
+	l.session AS session
+FROM business_lease l
+LEFT JOIN lease_session s ON s.id = l.session
+LEFT JOIN lock_token t ON t.strategy = 'lease' AND t.name = l.name
+	AND t.attempt = l.attempt
+WHERE l.name >= ' ';
 
 CREATE OR REPLACE ALGORITHM=TEMPTABLE SQL SECURITY DEFINER VIEW lock_summary AS
 SELECT

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rowlock_acquire(): the local line (line.c) and the server grant the lock;
- * this file draws the token that comes with the grant. Failure mode: without
- * its token there is no grant, and the hold is given back.
+ * this file draws the token that comes with the grant, and has its name kept.
+ * Failure mode: without its token, or its keep, there is no grant, and the hold
+ * is given back.
  */
 #include "api/acquire.h"
 
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "core/call.h"
 #include "core/overrun.h"
+#include "hold/keeping.h"
 #include "wait/line.h"
 
 static int fail_late(const struct rowlock *lock, struct rowlock_errinfo *reterr)
@@ -55,12 +57,29 @@ static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
 	return code;
 }
 
+/* Keep the name of the grant, in the rest of the caller's time; without that
+ * there is no grant. */
+static int keep_with_grant(struct rowlock *lock, int64_t until_ms,
+			   struct rowlock_errinfo *reterr)
+{
+	int64_t call = rlk_client_call_until(lock->name->client);
+	int code;
+
+	until_ms = rlk_after(until_ms, RLK_OVERRUN_GRACE_MS);
+	if (call < until_ms)
+		until_ms = call;
+	code = rlk_keep_grant(lock, until_ms, reterr);
+	if (code)
+		rlk_release(lock, rlk_after(until_ms, RLK_OVERRUN_GRACE_MS / 2),
+			    NULL);
+	return code;
+}
+
 static int fail_lost(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	return rlk_fail(reterr, ROWLOCK_ECONNECT,
 			"acquire " RLK_LOCK_FORMAT
-			": granted, and lost again before its token was drawn; "
-			"it is not held",
+			": granted, and lost again at once; it is not held",
 			RLK_LOCK_ARGS(lock));
 }
 
@@ -94,17 +113,23 @@ static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
 /* One call gives up after losing this many grants. */
 #define GRANTS_MOST 5
 
-/* A hold lost before its token is drawn was never shown to the caller, which
- * has nothing to release: ask again, while the caller's time lasts. */
-static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
-			      int64_t until_ms, struct rowlock_errinfo *reterr)
+/* A hold lost before it has its token, and its keep, was never shown to the
+ * caller, which has nothing to release: ask again, while the caller's time
+ * lasts. */
+static int acquire_whole(struct rowlock *lock, uint64_t wait_ms,
+			 int64_t until_ms, struct rowlock_errinfo *reterr)
 {
 	for (int grants = 1;; grants++) {
 		int code = rlk_acquire(lock, wait_ms, reterr);
 
 		if (code)
 			return code;
-		code = rlk_draw_with_grant(lock, wait_ms, until_ms, reterr);
+		if (lock->flags & ROWLOCK_TOKEN_WITH_GRANT)
+			code = rlk_draw_with_grant(lock, wait_ms, until_ms,
+						   reterr);
+		/* Last, as a grant that failed is not to be kept. */
+		if (!code && lock->has_at_least)
+			code = keep_with_grant(lock, until_ms, reterr);
 		if (code != ROWLOCK_ELOST)
 			return code;
 		/* A try has a call's time: a second one would be late. */
@@ -116,8 +141,8 @@ static int acquire_with_token(struct rowlock *lock, uint64_t wait_ms,
 	}
 }
 
-static int acquire_and_draw(struct rowlock *lock, uint64_t wait_ms,
-			    struct rowlock_errinfo *reterr)
+static int acquire_with_more(struct rowlock *lock, uint64_t wait_ms,
+			     struct rowlock_errinfo *reterr)
 {
 	const struct rowlock_client *client = lock->name->client;
 	int64_t until = wait_ms ? rlk_after(rlk_now(client->clock), wait_ms)
@@ -126,7 +151,7 @@ static int acquire_and_draw(struct rowlock *lock, uint64_t wait_ms,
 
 	if (code)
 		return code;
-	code = acquire_with_token(lock, wait_ms, until, reterr);
+	code = acquire_whole(lock, wait_ms, until, reterr);
 
 	if (code == 0)
 		rlk_lock_show(lock);
@@ -145,8 +170,8 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 		return code;
 	if (lock->recipe)
 		code = lock->recipe->acquire(lock, wait_ms, &error);
-	else if (lock->flags & ROWLOCK_TOKEN_WITH_GRANT)
-		code = acquire_and_draw(lock, wait_ms, &error);
+	else if (lock->flags & ROWLOCK_TOKEN_WITH_GRANT || lock->has_at_least)
+		code = acquire_with_more(lock, wait_ms, &error);
 	else
 		code = rlk_acquire(lock, wait_ms, &error);
 	if (code && reterr)

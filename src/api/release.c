@@ -15,6 +15,7 @@
 #include "db/lend.h"
 #include "group/commit.h"
 #include "group/commit_bell.h"
+#include "hold/keeping.h"
 #include "hold/ping.h"
 #include "strategy/session_row.h"
 #include "wait/doorbell.h"
@@ -55,6 +56,16 @@ static struct rlk_conn *take_good_bell(struct rlk_hold *hold)
 	return conn;
 }
 
+/* Let go of the bell, which wakes its waiter. */
+static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
+{
+	struct rlk_conn *conn = take_good_bell(hold);
+
+	if (conn)
+		rlk_doorbell_ring_on(hold, conn, until_ms);
+	rlk_commit_bell_ring(hold, until_ms);
+}
+
 /* Is there time for another try, even if it ends like this one? */
 static bool may_send_again(const struct rowlock_client *client,
 			   enum rlk_fault fault, int64_t until_ms)
@@ -77,12 +88,14 @@ struct parting {
 };
 
 /* May others have removed the row of a live hold without a trace in the
- * session's row? Yes at its maximum; while a look for the broken lease is due;
- * and by hand, if a transaction kept the last look from its row. */
+ * session's row? Yes at its maximum; with a keep, which counts no breaks; while
+ * a look for the broken lease is due; and by hand, if a transaction kept the
+ * last look from its row. */
 static bool is_doubtful_locked(const struct rlk_hold *hold)
 {
 	return hold->suspect || hold->name->client->look_breaks ||
-	       hold->guard.unseen || rlk_hold_has_maximum(hold);
+	       hold->guard.unseen || rlk_hold_has_maximum(hold) ||
+	       rlk_hold_is_kept(hold);
 }
 
 /* The row is gone, perhaps by a DELETE of ours that was not answered. It was
@@ -142,13 +155,36 @@ static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
 	return fault;
 }
 
+/* Delete the row, unless its name is to be kept for a while yet: then it stays,
+ * and whoever waits finds that out. */
+static enum rlk_fault remove_row(struct rlk_hold *hold, int64_t until,
+				 struct rlk_found *found,
+				 struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault;
+
+	if (!rlk_hold_is_kept(hold))
+		return delete_row(hold, until, found, reterr);
+	fault = rlk_keep_leave(hold, until, &found->row, reterr);
+	if (fault)
+		return fault;
+	if (found->row) {
+		let_bell_go(hold, until);
+		return RLK_DONE;
+	}
+	fault = delete_row(hold, until, found, reterr);
+	if (!fault)
+		rlk_keep_close(hold, until);
+	return fault;
+}
+
 static int release_lease(struct rowlock *lock, const struct parting *parting,
 			 int64_t until, struct rowlock_errinfo *reterr)
 {
 	struct rlk_hold *hold = parting->hold;
 	struct rowlock_client *client = hold->name->client;
 	struct rlk_found found = { .row = false };
-	enum rlk_fault fault = delete_row(hold, until, &found, reterr);
+	enum rlk_fault fault = remove_row(hold, until, &found, reterr);
 
 	rlk_mutex_lock(&client->mutex);
 	if (hold->state == RLK_HOLD_RELEASING) {
@@ -344,16 +380,6 @@ void rlk_release_all(struct rowlock *lock, int64_t until_ms)
 		rlk_mutex_lock(&client->mutex);
 	}
 	rlk_mutex_unlock(&client->mutex);
-}
-
-/* Let go of the bell, which wakes its waiter. */
-static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
-{
-	struct rlk_conn *conn = take_good_bell(hold);
-
-	if (conn)
-		rlk_doorbell_ring_on(hold, conn, until_ms);
-	rlk_commit_bell_ring(hold, until_ms);
 }
 
 void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,

@@ -34,6 +34,7 @@
 #include "core/call.h"
 #include "db/lend.h"
 #include "group/commit_bell.h"
+#include "hold/keeping.h"
 #include "hold/owner_end.h"
 
 #include <inttypes.h>
@@ -107,8 +108,8 @@ static enum rlk_fault fence(struct rowlock_client *client,
 
 /* ----------------------------------------------------------------- rows */
 
-/* Its row, if there is one, is dead once its session is not ours any more.
- */
+/* Its row, if there is one, is dead once its session is not ours any more; or
+ * it belongs to a keep, and stays for that time. */
 static bool dies_by_itself(struct rowlock_client *client,
 			   const struct rlk_hold *hold)
 {
@@ -125,12 +126,18 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
-	enum rlk_fault fault;
-	bool found;
+	enum rlk_fault fault = RLK_DONE;
+	bool kept = false;
+	bool found = false;
 
 	if (rlk_client_chore_conn(client, RLK_BAY_CONTROL, &conn))
 		return RLK_FAILED;
-	fault = hold->name->strategy->release(conn, &request, &found, &error);
+	if (rlk_hold_is_kept(hold))
+		fault = rlk_keep_release(
+		    conn, &request, &hold->upkeep->keep.row, &kept, &error);
+	if (!fault && !kept)
+		fault = hold->name->strategy->release(conn, &request, &found,
+						      &error);
 	rlk_pool_put(client->pool, conn);
 	if (fault)
 		return fault;

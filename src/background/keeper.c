@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper thread: one UPDATE per beat, whatever the number of holds, on a
- * connection that was opened beforehand; if no answer comes in a sixth of the
- * TTL, the next try is on the spare one. Several tries fit before the deadline.
+ * The keeper thread: one UPDATE per beat, whatever the number of holds (but one
+ * more for each that outlasts its keep, keeps.c), on a connection that was
+ * opened beforehand; if no answer comes in a sixth of the TTL, the next try is
+ * on the spare one. Several tries fit before the deadline.
  *
  *     t0 = now                      read before the beat is sent
  *     beat sent ... answered
@@ -20,6 +21,7 @@
 #include "background/keeper.h"
 
 #include "background/heard.h"
+#include "background/keeps.h"
 #include "base/error.h"
 #include "core/call.h"
 #include "db/lend.h"
@@ -303,6 +305,7 @@ static void beat(struct keeper *keeper, uint64_t id)
 			return;
 		}
 	}
+	rlk_keeps_beat(client, client->keeper_conns[0], patience_ms(client));
 	if (keeper->failing)
 		rlk_log(&client->log, ROWLOCK_LOG_INFO,
 			"heartbeat is answered again by %s", client->server);

@@ -201,6 +201,7 @@ struct rowlock_client {
 	/* Rows with and without a line, by hash; see wait/row_line.c. */
 	_Atomic int64_t row_line_ms[RLK_BUSY_NAMES];
 	uint64_t rounds;   /* a random number: see wait/rounds.h */
+	bool has_keeps;    /* it had a hold that was kept (hold/keeping.h) */
 	bool row_unclean;  /* idle row connections may have a transaction */
 	bool look_breaks;  /* a lease of ours was broken: look which */
 	bool look_present; /* a beat was answered: look whether the rows of our

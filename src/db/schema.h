@@ -7,9 +7,9 @@
 
 /**
  * The versions of sql/schema that this library works with: the one that it was
- * written for, the one before (there is none that was released before 7), and
- * the next one. A migration that programs of the version before cannot work
- * with takes two numbers, so that it is out of their reach (sql/README.md).
+ * written for, the one before, and the next one. A migration that programs of
+ * the version before cannot work with takes two numbers, so that it is out of
+ * their reach (sql/README.md).
  */
 #define RLK_SCHEMA_LEAST 7
 #define RLK_SCHEMA_VERSION 8

@@ -18,6 +18,7 @@
 #include "db/conn_fence.h"
 #include "db/lend.h"
 #include "guard/guarded_private.h"
+#include "hold/keeping.h"
 #include "strategy/guard_outcome.h"
 
 /* The pause between two questions after a commit. */
@@ -436,6 +437,11 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 	if (!guarded)
 		return code;
 	until_ms = rlk_client_call_until(lock->name->client);
+	if (rlk_hold_is_kept(guarded->hold))
+		return fail(lock, "commit", ROWLOCK_EUNSUPPORTED,
+			    "its name stays taken for a time (at_least_ms); "
+			    "commit without a release, and then release it",
+			    reterr);
 	if (!is_last_level(guarded))
 		return fail(lock, "commit", ROWLOCK_EHELD,
 			    "it is held more than once; release the other "

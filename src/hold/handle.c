@@ -34,7 +34,7 @@ bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b)
 {
 	if (!a->has_info || !b->has_info)
 		return a->has_info == b->has_info;
-	return strcmp(a->info, b->info) == 0;
+	return strcmp(a->more, b->more) == 0;
 }
 
 /* The info of the row is certain only if all handles have the same. */
@@ -149,6 +149,18 @@ static int check_options(const struct rowlock_client *client,
 				"max_hold_ms must be 0 or from 1000 to %llu "
 				"(30 days)",
 				MAX_HOLD_MOST_MS);
+	if (options->at_least_ms > MAX_HOLD_MOST_MS)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"at_least_ms must be from 1 to %llu (30 days)",
+				MAX_HOLD_MOST_MS);
+	if (options->max_hold_ms && options->max_hold_ms < options->at_least_ms)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"max_hold_ms is below at_least_ms: its name "
+				"cannot be free before");
+	if (options->at_least_ms && options->strategy == ROWLOCK_ROW)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"a row lock ends with its connection, so it "
+				"cannot be kept; use ROWLOCK_LEASE");
 	problem = options->info
 		      ? rlk_text_problem(options->info, ROWLOCK_INFO_MAX,
 					 buffer, sizeof(buffer))
@@ -187,7 +199,8 @@ int rlk_lock_check(const struct rowlock_client *client, const char *name,
 static struct rowlock *make(const struct rowlock_options *options)
 {
 	size_t length = options->info ? strlen(options->info) + 1 : 0;
-	struct rowlock *lock = calloc(1, sizeof(*lock) + length);
+	size_t size = options->at_least_ms ? sizeof(options->at_least_ms) : 0;
+	struct rowlock *lock = calloc(1, sizeof(*lock) + length + size);
 
 	if (!lock)
 		return NULL;
@@ -196,9 +209,23 @@ static struct rowlock *make(const struct rowlock_options *options)
 	rlk_list_init(&lock->in_notices);
 	if (options->info) {
 		lock->has_info = true;
-		memcpy(lock->info, options->info, length);
+		memcpy(lock->more, options->info, length);
+	}
+	if (options->at_least_ms) {
+		lock->has_at_least = true;
+		memcpy(lock->more + length, &options->at_least_ms, size);
 	}
 	return lock;
+}
+
+uint64_t rlk_lock_at_least_ms(const struct rowlock *lock)
+{
+	size_t at = lock->has_info ? strlen(lock->more) + 1 : 0;
+	uint64_t ms = 0;
+
+	if (lock->has_at_least)
+		memcpy(&ms, lock->more + at, sizeof(ms));
+	return ms;
 }
 
 /* Returns false if memory is out. */

@@ -29,7 +29,8 @@ struct rlk_recipe {
 struct rowlock {
 	struct rlk_name *name; /* a reference; with it the client */
 	uint8_t flags;         /* enum rowlock_flags */
-	bool has_info;
+	bool has_info : 1;
+	bool has_at_least : 1;
 	uint16_t slot; /* under client->mutex: of the permit that it had last,
 			  if that came at once; else 0 */
 	uint32_t max_hold_ms;
@@ -52,7 +53,9 @@ struct rowlock {
 	void *lost_arg;
 	struct rlk_list in_notices;
 
-	char info[];
+	/* Its info, if it has one, and behind that its at_least_ms, a uint64_t,
+	 * if it has one. */
+	char more[];
 };
 
 /** Check @name and @options for a handle. Returns 0 or the error. */
@@ -75,8 +78,11 @@ int rlk_lock_make(struct rowlock_client *client, const char *name,
 /** The info for the row that it makes; NULL: none. */
 static inline const char *rlk_lock_info(const struct rowlock *lock)
 {
-	return lock->has_info ? lock->info : NULL;
+	return lock->has_info ? lock->more : NULL;
 }
+
+/** How long its name is kept; 0: not at all. */
+uint64_t rlk_lock_at_least_ms(const struct rowlock *lock);
 
 /** The number of the thread or handle that asks, all different. For a shared
  *  lock: RLK_OWNER_ALL. */

@@ -72,6 +72,7 @@ bool rlk_hold_make_upkeep(struct rlk_hold *hold)
 		.hold = hold,
 		.max_until_ms = RLK_NEVER,
 		.idle_until_ms = RLK_NEVER,
+		.keep.until_ms = RLK_NEVER,
 		.alarm = { .ring = ring },
 	};
 	rlk_list_init(&upkeep->waits);
@@ -139,12 +140,15 @@ bool rlk_hold_has_maximum(const struct rlk_hold *hold)
 static int64_t own_until(const struct rlk_hold *hold)
 {
 	const struct rlk_upkeep *upkeep = hold->upkeep;
+	int64_t until = RLK_NEVER;
 
 	if (!upkeep)
 		return RLK_NEVER;
-	return upkeep->max_until_ms < upkeep->idle_until_ms
-		   ? upkeep->max_until_ms
-		   : upkeep->idle_until_ms;
+	if (upkeep->max_until_ms < until)
+		until = upkeep->max_until_ms;
+	if (upkeep->idle_until_ms < until)
+		until = upkeep->idle_until_ms;
+	return upkeep->keep.until_ms < until ? upkeep->keep.until_ms : until;
 }
 
 int64_t rlk_hold_until_locked(const struct rlk_hold *hold)
@@ -213,6 +217,12 @@ void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms)
 		*idle_until = until;
 	set_alarm(hold);
 	rlk_pinger_plan_locked(hold, t0_ms);
+}
+
+void rlk_hold_kept_locked(struct rlk_hold *hold)
+{
+	if (hold->state == RLK_HOLD_HELD)
+		set_alarm(hold);
 }
 
 void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn)
@@ -303,6 +313,9 @@ bool rlk_hold_check_locked(struct rlk_hold *hold)
 	else if (upkeep && now >= upkeep->idle_until_ms)
 		rlk_hold_lose_locked(hold, "the server did not answer on its "
 					   "connection within the idle bound");
+	else if (upkeep && now >= upkeep->keep.until_ms)
+		rlk_hold_lose_locked(hold, "the server did not answer the "
+					   "heartbeats of its keep in time");
 	else
 		rlk_late_lose_locked(client);
 	return false;

@@ -29,6 +29,7 @@
 #include "base/list.h"
 #include "core/alarm.h"
 #include "core/client.h"
+#include "strategy/keep.h"
 
 enum rlk_hold_state {
 	RLK_HOLD_ASKED,
@@ -39,16 +40,25 @@ enum rlk_hold_state {
 	RLK_HOLD_OVER,
 };
 
+/** The keep of a hold (hold/keeping.h). */
+struct rlk_hold_keep {
+	struct rlk_keep row; /* its id is 0 if there is none */
+	int64_t until_ms;    /* the hold is good until then; else RLK_NEVER */
+	int64_t next_ms;     /* when the keep is to be beaten */
+};
+
 /**
  * The part of a hold with a deadline or a connection of its own: a row hold,
- * one with a maximum, one that keeps its bell, one of permits; and of any hold
- * with a session to end. Most leases live with their session and never have it.
+ * one with a maximum, one that keeps its bell, one that is kept, one of
+ * permits; and of any hold with a session to end. Most leases live with their
+ * session and never have it.
  */
 struct rlk_upkeep {
 	struct rlk_hold *hold;
-	int64_t max_until_ms;   /* of a maximum hold, else RLK_NEVER */
-	int64_t idle_until_ms;  /* row: of the idle timeout; else RLK_NEVER */
-	struct rlk_alarm alarm; /* at the earlier of the two */
+	int64_t max_until_ms;  /* of a maximum hold, else RLK_NEVER */
+	int64_t idle_until_ms; /* row: of the idle timeout; else RLK_NEVER */
+	struct rlk_hold_keep keep;
+	struct rlk_alarm alarm; /* at the earliest of the three */
 	struct rlk_alarm ping;  /* client->pings: when hold->conn is to be
 				   pinged, or a ping is to be given up */
 	int64_t pinged_ms;      /* when the ping under way was sent */
@@ -183,6 +193,9 @@ void rlk_hold_abandon_locked(struct rlk_hold *hold,
  *  until then a stopped client loses it within seconds, and a short hold costs
  * no statement. */
 void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn);
+
+/** hold->upkeep->keep.until_ms has moved. */
+void rlk_hold_kept_locked(struct rlk_hold *hold);
 
 /** Move the idle deadline of a row hold: answered at @t0_ms. It has its
  *  upkeep. */

@@ -12,13 +12,16 @@
 #include "strategy/page.h"
 #include "strategy/sides.h"
 
-/* The columns of a lease behind its name. */
+/* The columns of a lease behind its name. The last: its session is a keep,
+ * which has another one in `breaks`, and that is gone (strategy/keep.c). */
 #define LEASE_COLUMNS                                                          \
 	" l.slot, l.info, l.session, l.attempt, l.acquired_at,"                \
 	" TIMESTAMPDIFF(MICROSECOND, l.acquired_at, UTC_TIMESTAMP(6)),"        \
 	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at),"         \
 	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), l.expires_at),"         \
-	" s.host, s.pid, s.program, t.token, t.drawn_at, t.attempt"
+	" s.host, s.pid, s.program, t.token, t.drawn_at, t.attempt,"           \
+	" s.breaks > 4294967295 AND NOT EXISTS (SELECT 1 FROM lease_session c" \
+	" WHERE c.id = s.breaks AND c.expires_at > UTC_TIMESTAMP(6))"
 
 /* The first page is of names above ''. Receipts are below it, as the collation
  * pads with blanks (MySQL manual, "Collation Pad Attributes"). */
@@ -97,10 +100,12 @@ static enum rowlock_kind kind_of(unsigned int slot)
 					    : ROWLOCK_KIND_PERMIT;
 }
 
-static enum rowlock_state state_of(const struct rowlock_entry *entry)
+static enum rowlock_state state_of(const struct rowlock_entry *entry, bool kept)
 {
 	if (!entry->remaining_ms)
 		return ROWLOCK_STATE_DEAD;
+	if (kept)
+		return ROWLOCK_STATE_KEPT;
 	return entry->kind == ROWLOCK_KIND_CANDIDATE ? ROWLOCK_STATE_WAITING
 						     : ROWLOCK_STATE_HELD;
 }
@@ -133,8 +138,9 @@ static struct rowlock_entry lease_entry(const struct rlk_value *columns)
 	};
 
 	entry.kind = kind_of(entry.slot);
-	entry.state =
-	    attempt->type == RLK_NULL ? ROWLOCK_STATE_FREE : state_of(&entry);
+	entry.state = attempt->type == RLK_NULL
+			  ? ROWLOCK_STATE_FREE
+			  : state_of(&entry, columns[15].u64 == 1);
 	return entry;
 }
 
@@ -172,7 +178,7 @@ static void name_row(const struct rlk_value *columns, void *arg)
 	const struct rlk_listing *listing = arg;
 	struct rowlock_entry entry = lease_entry(columns);
 
-	entry.collected = columns[15].u64;
+	entry.collected = columns[16].u64;
 	listing->fn(&entry, listing->arg);
 }
 

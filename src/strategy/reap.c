@@ -35,7 +35,8 @@ static const struct rlk_stmt_def leases_dead = {
 
 static const struct rlk_stmt_def leases_of = {
 	"look at leases",
-	"SELECT attempt, name, slot FROM business_lease WHERE session = ?"
+	"SELECT attempt, name, slot FROM business_lease WHERE (session = ?"
+	" OR session IN (SELECT k.id FROM lease_session k WHERE k.breaks = ?))"
 	" AND (name > ? OR (name = ? AND slot >= ?))"
 	" ORDER BY name, slot LIMIT ?",
 };
@@ -195,9 +196,9 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 
 	while (!fault && rlk_page_turn(&attempts.page, &from)) {
 		const struct rlk_value params[] = {
-			rlk_u64(id),         rlk_text(from.name),
-			rlk_text(from.name), rlk_u64(from.slot),
-			rlk_u64(from.limit),
+			rlk_u64(id),         rlk_u64(id),
+			rlk_text(from.name), rlk_text(from.name),
+			rlk_u64(from.slot),  rlk_u64(from.limit),
 		};
 
 		fault = rlk_stmt_each(conn, &leases_of, params, attempt_row,

@@ -59,7 +59,7 @@ enum rlk_fault rlk_leases_dead(struct rlk_conn *conn,
 					  void *),
 			       void *arg, struct rowlock_errinfo *reterr);
 
-/** The attempts of all leases that session @id has. */
+/** The attempts of all leases that session @id has, itself or by a keep. */
 enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 			     void (*fn)(uint64_t attempt, void *), void *arg,
 			     struct rowlock_errinfo *reterr);

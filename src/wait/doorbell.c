@@ -413,11 +413,17 @@ static enum rlk_step look(struct rlk_asking *asking)
 {
 	struct rlk_request request = rlk_next_request(asking);
 	struct rlk_holder holder = { 0 };
+	int64_t now = rlk_now(asking->client->clock);
 	uint64_t bell = 0;
 	int code;
 
-	asking->look.at_ms =
-	    rlk_after(rlk_now(asking->client->clock), LOOK_SOON_MS);
+	/* One that begins this late could be cut off, and then the wait would
+	 * seem to end for a server that is out of reach. */
+	if (now + RLK_OVERRUN_QUESTION_MS >= asking->waiter->until_ms) {
+		asking->look.at_ms = asking->waiter->until_ms;
+		return RLK_STEP_AGAIN;
+	}
+	asking->look.at_ms = rlk_after(now, LOOK_SOON_MS);
 	code = look_now(asking, &request, &holder, &bell);
 	/* A look asks for nothing: the time of its attempt begins later. */
 	rlk_begin_anew(asking);

@@ -383,9 +383,12 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 
 	if (options->size != sizeof(*options))
 		abort();
-	r = ask(NULL, reterr, "new name=%s strategy=%d flags=%u info=%s",
+	r = ask(NULL, reterr,
+		"new name=%s strategy=%d flags=%u at_least=%" PRIu64
+		" max=%" PRIu64 " info=%s",
 		hex(name, text, sizeof(text)), (int) options->strategy,
-		options->flags, hex(options->info, info, sizeof(info)));
+		options->flags, options->at_least_ms, options->max_hold_ms,
+		hex(options->info, info, sizeof(info)));
 	if (r < 0)
 		return r;
 	lock = calloc(1, sizeof(*lock));

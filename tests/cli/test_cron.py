@@ -3,7 +3,7 @@
 and the manual have them, on a real server (ROWLOCK_TEST_DSN): each is run as cron
 would, with cron's environment.
 
-Only the place of what is installed is another one, and how long a line sleeps or waits.
+Only the place of what is installed is another one, and how long a line waits.
 """
 import os
 import re
@@ -63,8 +63,6 @@ class Cron(ToolTest):
         line = line.replace("$$", "$")  # for systemd
         self.assertRegex(line, r"\bnightly (--|-c)")
         line = re.sub(r"\bnightly (--|-c)", rf"{name} \1", line)
-        line = re.sub(r"\bsleep \d+", f"{self.bin}/rowlock show {name} "
-                      f">{self.directory}/then", line)
         return self.run_tool("-c", line, tool="/bin/sh", env=self.cron)
 
     def test_each_line_runs_with_the_environment_of_cron(self):
@@ -77,15 +75,26 @@ class Cron(ToolTest):
                     self.assertEqual(done.read(), f"{name}\n")
                 os.remove(self.done)
 
-    def test_a_line_that_waits_has_the_lock_as_it_does(self):
-        waits = [line for line in LINES if "sleep" in line]
-        self.assertEqual(len(waits), 3)
-        for number, line in enumerate(waits):
-            name = f"test-cron-{os.getpid()}-w{number}"
+    def test_a_line_that_keeps_its_name_runs_once(self):
+        keeps = [line for line in LINES if "--at-least" in line]
+        self.assertEqual(len(keeps), 3)
+        for number, line in enumerate(keeps):
+            name = f"test-cron-{os.getpid()}-k{number}"
             self.assertEqual(self.play(line, name), (5, "", ""))
-            with open(os.path.join(self.directory, "then"),
-                      encoding="utf-8") as then:
-                self.assertIn("held", then.read())
+            self.assertEqual(self.play(line, name), (0, "", ""))
+            with open(self.done, encoding="utf-8") as done:
+                self.assertEqual(done.read(), f"{name}\n")
+            os.remove(self.done)
+
+    def test_a_job_is_ended_at_its_longest_time(self):
+        self.environment["ROWLOCK_DSN"] = DSN
+        for strategy in ("lease", "row"):
+            name = f"test-cron-{os.getpid()}-max-{strategy}"
+            code, _, err = self.run_tool("run", "--max=2s", "-s", strategy, name,
+                                         "--", "sleep", "600", tool=CLI)
+            self.assertEqual(code, 124, err)
+            self.assertEqual(self.run_tool("run", name, "-s", strategy, "-w", "1m",
+                                           "true", tool=CLI), (0, "", ""))
 
     def test_where_another_has_it_nothing_runs_and_cron_sends_no_mail(self):
         name = f"test-cron-{os.getpid()}-held"

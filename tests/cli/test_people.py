@@ -12,7 +12,7 @@ import harness
 from harness import (CLI, EBUSY, ECONNECT, ENOTHELD, ETIMEDOUT,
                      ToolTest, entry, patience)
 
-HELD, DEAD, FREE, UNKNOWN, WAITING = range(5)
+HELD, DEAD, FREE, UNKNOWN, WAITING, KEPT = range(6)
 
 # Names that others may have written into the table by hand.
 ODD_NAMES = ['quote"s', "back\\slash", "tab\tline\nfeed\r", "\x01\x1b[31m",
@@ -164,6 +164,19 @@ class List(ToolTest):
         self.assertEqual(code, 125)
         self.assertRaises(json.JSONDecodeError, json.loads, out)
 
+    def test_a_name_that_is_kept_says_until_when(self):
+        self.fake.answers["list"] = [
+            entry("n", 0, KEPT, held=60000, remaining=90000, host="db7",
+                  pid=42, program="job", acquired_at="2026-11-20 12:00:00"),
+            "reply 0"]
+        got, = json.loads(self.run_tool("list", "-j")[1])
+        self.assertEqual((got["state"], got["remaining_ms"], got["host"]),
+                         ("kept", 90000, "db7"))
+        self.assertRegex(self.run_tool("list")[1],
+                         r"(?m)^lease +n +lock +kept +1m00s +1m30s +job")
+        self.assertRegex(self.run_tool("show", "n")[1],
+                         r"(?s)state: +kept\n.*expires: +1m30s")
+
     def test_many_names_are_all_shown(self):
         self.fake.answers["list"] = [
             *(entry(f"n{i}") for i in range(1000)), "reply 0"]
@@ -172,10 +185,10 @@ class List(ToolTest):
                          [f"n{i}" for i in range(1000)])
 
     def test_held_is_what_somebody_has_or_had_or_waits_for(self):
-        states = (HELD, DEAD, FREE, UNKNOWN, WAITING)
+        states = (HELD, DEAD, FREE, UNKNOWN, WAITING, KEPT)
         self.fake.answers["list"] = [
             *(entry(f"n{state}", 0, state) for state in states), "reply 0"]
-        for argv, want in ((["--held"], (HELD, DEAD, WAITING)),
+        for argv, want in ((["--held"], (HELD, DEAD, WAITING, KEPT)),
                            ([], states), (["--all"], states)):
             got = json.loads(self.run_tool("list", "-j", *argv)[1])
             self.assertEqual([e["name"] for e in got],

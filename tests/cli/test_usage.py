@@ -157,6 +157,19 @@ class Usage(ToolTest):
                      ["run", "-E", "-1", "x", "true"],
                      ["run", "--frobnicate", "x", "true"],
                      ["run", "x", "-z", "--", "true"],
+                     ["run", "--at-least=0", "x", "true"],
+                     ["run", "--max=0", "x", "true"],
+                     ["run", "--max=999ms", "x", "true"],
+                     ["run", "--max=31d", "x", "true"],
+                     ["run", "--max=1h", "--read", "x", "true"],
+                     ["run", "--max=1s", "--at-least=2s", "x", "true"],
+                     ["run", "--at-least=31d", "x", "true"],
+                     ["run", "--at-least=soon", "x", "true"],
+                     ["run", "--at-least=1s", "-s", "row", "x", "true"],
+                     ["run", "--at-least=1s", "--read", "x", "true"],
+                     ["run", "--at-least=1s", "--write", "x", "true"],
+                     ["run", "--at-least=1s", "--permits=2", "x", "true"],
+                     ["run", "--at-least=1s", "--also=b", "x", "true"],
                      ["list", "a", "b"], ["list", "-s", "both"],
                      ["show"], ["show", "a", "b"], ["wait"],
                      ["wait", "-w", "x", "n"], ["break"],
@@ -358,6 +371,17 @@ class RunOptions(ToolTest):
         self.assertEqual(client.number("ttl"), 30000)
         self.assertEqual(client.number("idle"), 4000)
         self.assertEqual(lock.number("strategy"), 1)
+
+    def test_the_time_to_keep_a_name_is_passed_on(self):
+        self.assertEqual(self.acquired_with("--at-least=10s", "j", "true")[1]
+                         .number("at_least"), 10000)
+        self.assertEqual(self.acquired_with("j", "true")[1]
+                         .number("at_least"), 0)
+
+    def test_the_longest_time_of_a_hold_is_passed_on(self):
+        lock = self.acquired_with("--max=2h", "--at-least=2h", "j", "true")[1]
+        self.assertEqual(lock.number("max"), 7200000)
+        self.assertEqual(self.acquired_with("j", "true")[1].number("max"), 0)
 
     def test_info_is_passed_on(self):
         lock = self.acquired_with("--info=why not", "j", "true")[1]

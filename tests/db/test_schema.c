@@ -141,13 +141,23 @@ static void tables_that_are_away_for_a_moment_are_there(void **state)
 static void other_versions_are_said(void **state)
 {
 	(void) state;
-	refuse("DELETE FROM rowlock_schema WHERE version "
-	       ">= " TEXT_OF(RLK_SCHEMA_LEAST),
-	       RECORD(RLK_SCHEMA_VERSION),
+	db_root(FORGET(RLK_SCHEMA_VERSION));
+	refuse(FORGET(RLK_SCHEMA_LEAST), RECORD(RLK_SCHEMA_LEAST),
 	       "version 6, this library works with 7 to 9", "rowlock-migrate");
+	db_root(RECORD(RLK_SCHEMA_VERSION));
 	refuse(RECORD(1 + RLK_SCHEMA_MOST), FORGET(1 + RLK_SCHEMA_MOST),
 	       "version 10, this library works with 7 to 9",
 	       "newer version of rowlock");
+}
+
+static void the_version_before_is_taken(void **state)
+{
+	struct rowlock_errinfo error;
+
+	(void) state;
+	db_root(FORGET(RLK_SCHEMA_VERSION));
+	assert_int_equal(check(&error), 0);
+	db_root(RECORD(RLK_SCHEMA_VERSION));
 }
 
 static void the_next_version_is_taken(void **state)
@@ -274,6 +284,8 @@ int main(void)
 		     tables_that_are_away_for_a_moment_are_there),
 		TEST("an older and a newer schema are said",
 		     other_versions_are_said),
+		TEST("the version before is taken",
+		     the_version_before_is_taken),
 		TEST("the next version is taken", the_next_version_is_taken),
 		TEST("a missing secret is said", missing_secret_is_said),
 		TEST("another engine is said", other_engines_are_said),

@@ -8,6 +8,7 @@
 
 #define ACCOUNTS "guard_release_test"
 #include "guarded.h"
+#include <rowlock/admin.h>
 
 static bool is_free(const struct app *app)
 {
@@ -63,6 +64,29 @@ static void what_is_not_committed_is_not_released(void **state)
 	assert_ok(rowlock_commit_release(app->lock, app->mysql, &err));
 	assert_balance(app, 90);
 	assert_true(is_free(app));
+}
+
+static void a_name_that_is_to_stay_taken_is_not_given_back(void **state)
+{
+	const struct app *app = *state;
+	const struct rowlock_options options = { .size = sizeof(options),
+						 .at_least_ms = 3600000 };
+	const char *name = test_name("stays");
+	struct rowlock *lock = NULL;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_new(app->client, name, &options, &lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_begin(lock, app->mysql, 0, &err));
+	take_ten(app);
+	assert_code(rowlock_commit_release(lock, app->mysql, &err),
+		    ROWLOCK_EUNSUPPORTED, &err);
+	assert_ok(rowlock_commit(lock, app->mysql, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_balance(app, 90);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
+	rowlock_free(lock);
+	assert_ok(rowlock_break(app->client, ROWLOCK_LEASE, name, &err));
 }
 
 /* Its connection is the application's, and may be closed by then. */
@@ -306,6 +330,8 @@ int main(void)
 		      data_and_release_are_one_commit),
 		GUARD("what is not committed is not released",
 		      what_is_not_committed_is_not_released),
+		GUARD("a name that is to stay taken is not given back",
+		      a_name_that_is_to_stay_taken_is_not_given_back),
 		GUARD("free leaves an open transaction alone",
 		      free_leaves_an_open_transaction_alone),
 		GUARD("what another handle has is not released",

@@ -30,6 +30,7 @@ OF_PROGRAMS = [
     "rowlock_acquire_in_transaction()", "rowlock_acquire()", "rowlock_token()",
     "begin without ROWLOCK_EARLY_GUARD", "rowlock_rwlock_",
     "rowlock_multilock_", "rowlock_semaphore_", "max_hold_ms must",
+    "at_least_ms must", "max_hold_ms is below", "leave out at_least_ms",
     "leave out max_hold_ms", "leave out ROWLOCK_TOKEN_WITH_GRANT",
     "yield_ms must", "interval_ms is",
     "use ROWLOCK_LEASE", "or ROWLOCK_PERMITS_STORED", "client options",

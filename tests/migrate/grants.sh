@@ -92,6 +92,11 @@ application()
 	COMMIT;
 	BEGIN;
 	DELETE FROM business_lease WHERE name = 'n' AND slot = 0 AND attempt = 11;
+	UPDATE business_lease l JOIN lease_session k ON k.id = 7 SET l.session = k.id, k.breaks = 8
+		WHERE l.name = 'n' AND l.slot = 0 AND l.attempt = 11;
+	UPDATE business_lease l JOIN lease_session k ON k.id = 7 SET l.expires_at = k.started_at + INTERVAL 5 MICROSECOND,
+		l.attempt = 11, k.breaks = 9 WHERE l.name = 'n' AND l.slot = 0 AND l.attempt = 11 AND l.session = k.id
+		AND k.started_at + INTERVAL 5 MICROSECOND > UTC_TIMESTAMP(6);
 	UPDATE lease_session SET breaks = breaks + 1 WHERE id = 7;
 	COMMIT;
 	DELETE FROM lease_session WHERE id = 7 AND expires_at <= UTC_TIMESTAMP(6);

@@ -19,9 +19,9 @@ changed_checksum()
 newer_schema()
 {
 	rlm
-	rows "INSERT INTO rowlock_schema VALUES (9, REPEAT('0', 64), UTC_TIMESTAMP(6), NULL)"
+	rows "INSERT INTO rowlock_schema VALUES (10, REPEAT('0', 64), UTC_TIMESTAMP(6), NULL)"
 	expect 4 rlm
-	said "has schema version 9; this rowlock-migrate knows up to 8"
+	said "has schema version 10; this rowlock-migrate knows up to 8"
 }
 
 dropped_table()

@@ -157,6 +157,7 @@ static void note_haste(int64_t more_us)
 
 	most_us = ttl_us() > most_us ? ttl_us() : most_us;
 	sim_server.hasty_until = sim_now + most_us + more_us;
+	sim_judge_kept_forget();
 }
 
 /* A jump by so much may be one by days, too. */

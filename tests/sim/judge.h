@@ -87,6 +87,13 @@ void sim_judge_lease_removed(const struct sim_session *by,
 			     const struct sim_lease *lease);
 void sim_judge_lease_broken(const struct sim_session *by,
 			    const struct sim_lease *lease);
+/** Its process leaves a lease that is kept. */
+void sim_judge_lease_left(const struct sim_session *by,
+			  const struct sim_lease *lease);
+/** @lock was acquired, and its name is kept from now on. */
+void sim_judge_kept_from(const struct rowlock *lock, unsigned int name);
+/** Names need not be kept any more: the server's clock has jumped. */
+void sim_judge_kept_forget(void);
 void sim_judge_session_made(const struct sim_session_row *row);
 void sim_judge_session_removed(const struct sim_session *by,
 			       const struct sim_session_row *row);

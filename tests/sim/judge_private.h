@@ -74,6 +74,10 @@ bool sim_judge_permits_lie(const struct sim_call *call, unsigned int name,
 void sim_judge_latest(const struct sim_grant *grant);
 void sim_judge_guarded_begin(void);
 /** @by ends @lease, which no transaction may keep. */
+/** Is this lease made while its name is kept? */
+void sim_judge_kept_made(const struct sim_lease *lease);
+/** It is kept no more. */
+void sim_judge_kept_broken(const struct sim_lease *lease);
 void sim_judge_kept(const struct sim_session *by,
 		    const struct sim_lease *lease);
 

@@ -92,6 +92,7 @@ void sim_judge_lease_made(const struct sim_session *by,
 	    "#lease of %n: process %u attempt %u session %u",
 	    { lease->name, by->proc, lease->attempt, lease->session } });
 	forget_broken(lease->attempt);
+	sim_judge_kept_made(lease);
 	if (sim_kind_of(lease) == SIM_KIND_PERMITS)
 		sim_judge_permit_made(by, lease->name);
 }
@@ -122,6 +123,7 @@ void sim_judge_lease_broken(const struct sim_session *by,
 	    "#lease of %n: attempt %u of process %u broken by process %u",
 	    { lease->name, lease->attempt, lease->proc, by->proc } });
 	sim_judge_kept(by, lease);
+	sim_judge_kept_broken(lease);
 	broken[broken_count++ % BROKEN] = lease->attempt;
 	for (node = list->next; node != list; node = node->next) {
 		struct sim_grant *grant = sim_grant(node);
@@ -145,6 +147,24 @@ static bool is_release(const struct sim_session *by,
 		    op->condition[i].test == SIM_IF_EXPIRED)
 			return false;
 	return by->proc == lease->proc;
+}
+
+void sim_judge_lease_left(const struct sim_session *by,
+			  const struct sim_lease *lease)
+{
+	struct sim_grant *grant = lease_grant(lease);
+
+	sim_trace_world((struct sim_note){
+	    "#lease of %n: attempt %u left by process %u, and kept",
+	    { lease->name, lease->attempt, by->proc } });
+	if (by->proc != lease->proc)
+		sim_violation("S5: process %u left the lease of '%s' that "
+			      "process %u has",
+			      by->proc, sim_names[lease->name], lease->proc);
+	if (grant && sim_grant_held(grant))
+		sim_violation("S5: process %u left its own lease of '%s' while "
+			      "it holds it",
+			      by->proc, sim_names[lease->name]);
 }
 
 /* For this reason; its handle still knows. */
@@ -416,6 +436,7 @@ void sim_judge_drawn(bool row, unsigned int name, uint64_t token)
 
 void sim_judge_sql_begin(void)
 {
+	sim_judge_kept_forget();
 	memset(drawn, 0, sizeof(drawn));
 	memset(gone, 0, sizeof(gone));
 	memset(broken, 0, sizeof(broken));

@@ -339,7 +339,8 @@ void sim_lease_list(struct sim_session *session)
 		if (!lease->there)
 			continue;
 		tell_holder(holder, lease, now_us);
-		cells = sim_answer_row(&session->answer, 15);
+		cells = sim_answer_row(&session->answer, 16);
+		cells[15] = sim_signed(sim_is_kept(lease));
 		cells[0] = rlk_text(sim_names[lease->name]);
 		cells[1] = rlk_u64(lease->slot);
 		cells[2] = sim_null();
@@ -382,11 +383,13 @@ void sim_leases_of(struct sim_session *session)
 {
 	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
 		const struct sim_lease *lease = &sim_tables.leases[i];
-
+		const struct sim_session_row *row =
+		    sim_session_row(lease->session);
 		struct rlk_value *cells;
 
 		if (!lease->there ||
-		    lease->session != session->request.params[0].u64)
+		    (lease->session != session->request.params[0].u64 &&
+		     !(row && row->breaks == session->request.params[0].u64)))
 			continue;
 		cells = sim_answer_row(&session->answer, 3);
 		cells[0] = rlk_u64(lease->attempt);

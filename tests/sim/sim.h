@@ -22,6 +22,8 @@ struct sim_proc;
 
 /** The longest maximum that a hold has. */
 #define SIM_MAXIMUM_MS 3000
+/* The longest time that a name is kept. */
+#define SIM_KEPT_MS 4000
 
 /** One world: a server, some processes, some names, some kinds of faults. */
 #define SIM_DAY_US (24 * 60 * 60 * 1000000ll)
@@ -48,6 +50,7 @@ struct sim_world {
 	bool texts;           /* or say their guard themselves */
 	bool insides;         /* some have row locks in their transactions */
 	bool fences;          /* some pass a fence with their token */
+	bool keeps;           /* names of some leases are kept (at_least_ms) */
 	bool resizes;         /* whose number is changed */
 	bool ending;          /* the threads come to their end */
 	unsigned int threads; /* of one process, at most */

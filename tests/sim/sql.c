@@ -106,9 +106,27 @@ static const struct pattern patterns[] = {
 	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
 	  "l.slot = ? AND l.attempt = ?", NULL, NULL },
 	{ SIM_LEASES_OF, "leases-of",
-	  "SELECT attempt, name, slot FROM business_lease WHERE session = ? AND "
-	  "(name > ? OR (name = ? AND slot >= ?)) ORDER BY name, slot LIMIT ?",
-	  NULL, NULL },
+	  "SELECT attempt, name, slot FROM business_lease WHERE (session = ? OR "
+	  "session IN (SELECT k.id FROM lease_session k WHERE k.breaks = ?)) "
+	  "AND (name > ? OR (name = ? AND slot >= ?)) ORDER BY name, slot "
+	  "LIMIT ?", NULL, NULL },
+	{ SIM_KEEP_STILL, "still-in-time", "SELECT l.attempt FROM "
+	  "business_lease l JOIN lease_session k ON k.id = ? WHERE l.name = ? "
+	  "AND l.slot = ? AND l.attempt = ? AND l.session = k.id AND "
+	  "k.started_at + INTERVAL ? MICROSECOND > UTC_TIMESTAMP(6)", NULL,
+	  NULL },
+	{ SIM_KEEP_TAKEN, "taken-keep", "SELECT l.session FROM business_lease l "
+	  "JOIN lease_session k ON k.id = ? WHERE l.name = ? AND l.slot = ? AND "
+	  "l.attempt = ?", NULL, NULL },
+	{ SIM_KEEP_TAKE, "take-keep", "UPDATE business_lease l JOIN "
+	  "lease_session k ON k.id = ? SET l.session = k.id, k.breaks = ? "
+	  "WHERE l.name = ? AND l.slot = ? AND l.attempt = ?", NULL, NULL },
+	{ SIM_KEEP_LEAVE, "leave-kept", "UPDATE business_lease l JOIN "
+	  "lease_session k ON k.id = ? SET l.expires_at = k.started_at + "
+	  "INTERVAL ? MICROSECOND, l.attempt = ?, k.breaks = ? WHERE l.name = "
+	  "? AND l.slot = ? AND l.attempt = ? AND l.session = k.id AND "
+	  "k.started_at + INTERVAL ? MICROSECOND > UTC_TIMESTAMP(6)", NULL,
+	  NULL },
 	{ SIM_STILL_LEASE, "still-lease", "SELECT attempt FROM business_lease "
 	  "WHERE ", NULL, NULL },
 	{ SIM_STILL_SESSION, "still-session", "SELECT id FROM lease_session "

@@ -35,7 +35,9 @@ struct sim_session_row {
 	uint64_t ttl_ms;
 	int64_t expires_us;
 	uint64_t beat;
-	uint64_t breaks;
+	uint64_t breaks; /* of a keep: the session of its client */
+	int64_t started_us;
+	int64_t born_us; /* started_us in true time */
 	unsigned int proc;
 	int64_t beaten_us; /* in true time */
 };
@@ -103,6 +105,9 @@ enum sim_kind {
 	SIM_KIND_CANDIDATE, /* excludes nobody */
 	SIM_KINDS,
 };
+
+/** Does it belong to a keep whose client is gone, or has left it? */
+bool sim_is_kept(const struct sim_lease *lease);
 
 /** The writer's row of @name, there or not. */
 struct sim_lease *sim_writer_of(unsigned int name);

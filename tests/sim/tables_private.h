@@ -50,6 +50,10 @@ void sim_candidates_look(struct sim_session *session);
 /** All of them: nobody lists by a pattern here. */
 void sim_lease_list(struct sim_session *session);
 void sim_leases_of(struct sim_session *session);
+void sim_keep_take(struct sim_session *session);
+void sim_keep_leave(struct sim_session *session);
+void sim_keep_still(struct sim_session *session);
+void sim_keep_taken(struct sim_session *session);
 void sim_leases_of_name(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
 void sim_lease_present(struct sim_session *session);

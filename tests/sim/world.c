@@ -109,6 +109,8 @@ static void draw_world(void)
 	sim_world.texts = sim_world.guards && sim_world.number % 4 > 1;
 	sim_world.insides = sim_world.row && sim_world.number % 3 == 1;
 	sim_world.fences = !sim_world.guards && sim_world.number % 2;
+	sim_world.keeps =
+	    sim_world.lease && !sim_world.guards && sim_world.number % 5 < 2;
 }
 
 /* ------------------------------------------------------- in the end */
@@ -134,7 +136,7 @@ static void check_rest(void)
 		const struct sim_lease *lease = &sim_tables.leases[i];
 
 		if (lease->there && sim_session_row(lease->session) &&
-		    proc_of(lease->proc))
+		    proc_of(lease->proc) && !sim_is_kept(lease))
 			sim_violation("process %u left its lease of '%s'",
 				      lease->proc, sim_names[lease->name]);
 	}
@@ -148,10 +150,18 @@ static void check_rest(void)
 	sim_bells_check();
 }
 
+/* The longest time for which nobody has to beat a session. */
+static uint64_t longest_ms(void)
+{
+	return sim_world.keeps && sim_world.ttl_ms < SIM_KEPT_MS
+		   ? SIM_KEPT_MS
+		   : sim_world.ttl_ms;
+}
+
 /* The longest that a dead holder may be in the way. */
 static uint64_t patience_ms(bool row)
 {
-	uint64_t ttl = sim_world.ttl_ms;
+	uint64_t ttl = longest_ms();
 	uint64_t idle = sim_world.idle_ms;
 
 	if (row)

@@ -261,7 +261,7 @@ static void judge_threads(struct stage *stage)
 }
 
 /* A session that could not be deleted ends with its TTL; nobody beats it. The
- * fixture's host is 'h'. */
+ * fixture's host is 'h'. A keep outlives its client. */
 static void judge_session(struct stage *stage, const struct kind *kind)
 {
 	bool none = kind->effect <= EFFECT_TWICE;
@@ -269,7 +269,7 @@ static void judge_session(struct stage *stage, const struct kind *kind)
 	    stage->sql,
 	    "SELECT COUNT(*) FROM lease_session WHERE program = '%s' AND "
 	    "host <> 'h' AND (%d OR expires_at > UTC_TIMESTAMP(6) + INTERVAL "
-	    "ttl * 1000 MICROSECOND)",
+	    "ttl * 1000 MICROSECOND) AND breaks <= 4294967295",
 	    stage->program, none);
 
 	if (left)

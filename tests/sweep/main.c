@@ -15,7 +15,7 @@
 
 #include "test.h"
 
-enum { MAX_SUITES = 96, ID_SIZE = 128 };
+enum { MAX_SUITES = 112, ID_SIZE = 128 };
 
 /** A call under a strategy. */
 struct suite {
@@ -62,7 +62,7 @@ static const char *strategy_name(const struct suite *suite)
 	static const char *const tried[] = {
 		[TRIED_SET] = "sets",          [TRIED_READER] = "reader",
 		[TRIED_WRITER] = "writer",     [TRIED_PERMITS] = "permits",
-		[TRIED_ELECTION] = "election",
+		[TRIED_ELECTION] = "election", [TRIED_KEPT] = "kept",
 	};
 
 	if (suite->tried != TRIED_LOCK)
@@ -111,6 +111,8 @@ static void list_suites(void)
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_PERMITS);
 		if (scenario->with & WITH_ELECTION)
 			add_suite(scenario, ROWLOCK_LEASE, TRIED_ELECTION);
+		if (scenario->with & WITH_KEPT)
+			add_suite(scenario, ROWLOCK_LEASE, TRIED_KEPT);
 		if (scenario->only)
 			add_suite(scenario, ROWLOCK_LEASE, scenario->only);
 		if (scenario->with & WITH_ROW)

@@ -35,6 +35,10 @@ static void warm(struct stage *stage)
 		return;
 	stage_must(stage, stage_acquire(stage, 0, &stage->err), "acquire");
 	stage_must(stage, stage_release(stage, NULL), "release");
+	if (stage->tried == TRIED_KEPT)
+		test_sql(stage->sql,
+			 "DELETE FROM business_lease WHERE name = '%s'",
+			 stage->name);
 }
 
 static void with_token(struct stage *stage)
@@ -345,7 +349,7 @@ const struct scenario scenarios[] = {
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO) } },
 	{ .name = "try-cold",
-	  .with = WITH_LEASE | WITH_ROW,
+	  .with = WITH_LEASE | WITH_ROW | WITH_KEPT,
 	  .deep = true,
 	  .asks = true,
 	  .prepare = cold,
@@ -356,7 +360,7 @@ const struct scenario scenarios[] = {
 		     [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_BUSY] = CODES(SAID_NO, ROWLOCK_EBUSY) } },
 	{ .name = "try",
-	  .with = WITH_LEASES | WITH_ROW,
+	  .with = WITH_LEASES | WITH_ROW | WITH_KEPT,
 	  .asks = true,
 	  .prepare = warm,
 	  .call = try_it,
@@ -375,7 +379,7 @@ const struct scenario scenarios[] = {
 	  .codes = { [EFFECT_REFUSED] = CODES(SAID_NO),
 		     [EFFECT_QUIET] = CODES(AWAY, ROWLOCK_ETIMEDOUT) } },
 	{ .name = "wait",
-	  .with = WITH_LEASES | WITH_ROW,
+	  .with = WITH_LEASES | WITH_ROW | WITH_KEPT,
 	  .asks = true,
 	  .prepare = warm,
 	  .call = wait_for_it,
@@ -493,7 +497,7 @@ const struct scenario scenarios[] = {
 		     [EFFECT_REFUSED] = CODES(SAID_NO, LOST),
 		     [EFFECT_BUSY] = CODES(SAID_NO, LOST) } },
 	{ .name = "release",
-	  .with = WITH_LEASES,
+	  .with = WITH_LEASES | WITH_KEPT,
 	  .prepare = holding,
 	  .call = release_it,
 	  .bound_ms = CALL_MS,

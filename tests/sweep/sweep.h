@@ -80,6 +80,7 @@ enum tried {
 	TRIED_WRITER,
 	TRIED_PERMITS,  /* all of a semaphore's; that is no lock */
 	TRIED_ELECTION, /* a candidate; its rival has the name as a lock */
+	TRIED_KEPT,     /* a lock whose name is kept for a while */
 };
 
 struct stage {
@@ -140,6 +141,7 @@ enum {
 	WITH_ELECTION = 16, /* a candidate */
 	WITH_LEASES = 31,   /* all of these */
 	WITH_ROW = 32,
+	WITH_KEPT = 64, /* a lock whose name is kept */
 };
 
 /** Which codes are right, besides the normal one. */
@@ -182,6 +184,7 @@ enum {
 	/* An observer looks for a TTL of the dead and a margin. */
 	OBSERVING_MS = 4000,
 	MAX_HOLD_MS = 1000,
+	KEPT_MS = 200,
 	/* What is not bounded by a promise is a hang after so long. */
 	GUARD_MS = 20000,
 };

@@ -28,6 +28,8 @@ static struct rowlock *new_lock(struct stage *stage,
 	options.flags = flags;
 	if (client == stage->client)
 		options.max_hold_ms = stage->max_hold_ms;
+	if (client == stage->client && stage->tried == TRIED_KEPT)
+		options.at_least_ms = KEPT_MS * stage->slow;
 	stage_must(stage, rowlock_new(client, name, &options, &lock, NULL),
 		   "rowlock_new");
 	return lock;
@@ -107,6 +109,7 @@ void tried_new(struct stage *stage, unsigned int flags)
 	case TRIED_ELECTION:
 		new_election(stage);
 		break;
+	case TRIED_KEPT:
 	case TRIED_LOCK:
 		stage->lock =
 		    new_lock(stage, stage->client, stage->name, flags);

@@ -73,10 +73,12 @@ enum fake_op {
 	FAKE_BREAK_ROW,
 	FAKE_CLAIM_LOOK, /* whose turn it is to reap */
 	FAKE_CLAIM_TAKE,
-	FAKE_CLAIM_KEEP, /* .id is its number */
-	FAKE_STAND,      /* a candidate with a weight; .name is its info */
-	FAKE_LEAVE,      /* likewise */
-	FAKE_HEAVIEST,   /* who stands; .name, .id is above which weight */
+	FAKE_CLAIM_KEEP,   /* .id is its number */
+	FAKE_STAND,        /* a candidate with a weight; .name is its info */
+	FAKE_LEAVE,        /* likewise */
+	FAKE_KEEP_TAKE,    /* .name; .id is the keep */
+	FAKE_KEEP_RELEASE, /* likewise */
+	FAKE_HEAVIEST,     /* who stands; .name, .id is above which weight */
 	FAKE_OPS,
 };
 

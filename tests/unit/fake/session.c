@@ -246,6 +246,14 @@ enum rlk_fault rlk_remove_many(struct rlk_conn *conn,
 	    conn, removal, ret_removed, reterr);
 }
 
+/* By itself or by a keep. */
+static bool belongs_to(const struct world_lease *lease, uint64_t id)
+{
+	const struct world_session *session = world_session(lease->session);
+
+	return lease->session == id || (session && session->breaks == id);
+}
+
 enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 			     void (*fn)(uint64_t attempt, void *), void *arg,
 			     struct rowlock_errinfo *reterr)
@@ -258,7 +266,7 @@ enum rlk_fault rlk_leases_of(struct rlk_conn *conn, uint64_t id,
 	if (world_begin(&op, &(struct fake_call){ .id = id }))
 		for (size_t i = 0; i < TEST_SIZE(attempts); i++)
 			if (world.tables.leases[i].attempt &&
-			    world.tables.leases[i].session == id)
+			    belongs_to(&world.tables.leases[i], id))
 				attempts[count++] =
 				    world.tables.leases[i].attempt;
 	fault = world_fault(&op, RLK_DONE, reterr);

@@ -319,7 +319,9 @@ void world_insert_session(uint64_t id, uint64_t ttl_ms)
 	struct world_session *session = world_session(0);
 
 	if (session)
-		*session = (struct world_session){ .id = id, .ttl_ms = ttl_ms };
+		*session = (struct world_session){ .id = id,
+						   .ttl_ms = ttl_ms,
+						   .opened_ms = fake_now() };
 	else
 		fake_problem("too many sessions");
 }

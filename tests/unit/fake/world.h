@@ -61,6 +61,7 @@ struct world_session {
 	uint64_t beat;
 	uint64_t breaks;
 	uint64_t ttl_ms;
+	int64_t opened_ms;
 	uint64_t ahead_ms; /* its end was written by a clock so far ahead */
 	bool expired;
 };

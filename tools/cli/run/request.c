@@ -9,6 +9,8 @@
 #include "common/report.h"
 #include "common/text.h"
 
+#define HOLD_MOST_MS (30 * 86400000ull)
+
 static int take_mode(struct task *task, enum hold_mode mode)
 {
 	if (task->manner.mode && task->manner.mode != mode)
@@ -27,6 +29,21 @@ static int take_number(const struct task *task, const char *option,
 	return command_misused(task->title,
 			       "%s: '%s' is not a number from 1 to %d", option,
 			       optarg, ROWLOCK_SEMAPHORE_MAX);
+}
+
+/* The library has the same bounds, and would be asked too late. */
+static int take_time(const struct task *task, const char *option,
+		     const char *least, uint64_t *ret_ms)
+{
+	uint64_t least_ms = 0;
+	int code = command_time(task->title, option, optarg, ret_ms);
+
+	if (code < 0 && text_duration(least, &least_ms) &&
+	    (*ret_ms < least_ms || *ret_ms > HOLD_MOST_MS))
+		return command_misused(task->title,
+				       "%s: '%s' is not a time from %s to 30d",
+				       option, optarg, least);
+	return code;
 }
 
 int request_option(struct task *task, int option)
@@ -48,6 +65,11 @@ int request_option(struct task *task, int option)
 		return take_number(task, "--permits", &task->manner.permits);
 	case OPTION_TAKE:
 		return take_number(task, "--take", &task->manner.count);
+	case OPTION_AT_LEAST:
+		return take_time(task, "--at-least", "1ms",
+				 &task->lock.at_least_ms);
+	case OPTION_MAX:
+		return take_time(task, "--max", "1s", &task->lock.max_hold_ms);
 	case OPTION_RETRY:
 		return command_time(task->title, "--retry-connect", optarg,
 				    &task->retry_ms);
@@ -159,6 +181,20 @@ int request_check(struct task *task)
 		return command_misused(task->title,
 				       "--read, --write: one name at a "
 				       "time, so without --also");
+	if (task->lock.at_least_ms &&
+	    (task->lock.strategy != ROWLOCK_LEASE || task->name_count > 1 ||
+	     task->manner.mode || task->manner.permits))
+		return command_misused(task->title,
+				       "--at-least: only a lease, of one "
+				       "name, without --read, --write, "
+				       "--permits and --also");
+	if (task->lock.max_hold_ms && task->manner.mode)
+		return command_misused(task->title,
+				       "--max: not with --read and --write");
+	if (task->lock.max_hold_ms &&
+	    task->lock.max_hold_ms < task->lock.at_least_ms)
+		return command_misused(task->title,
+				       "--max: it is below --at-least");
 	if (task->guarded &&
 	    (task->lock.strategy != ROWLOCK_LEASE || task->name_count > 1 ||
 	     task->manner.mode || task->manner.permits))

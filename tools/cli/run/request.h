@@ -23,6 +23,8 @@ enum {
 	OPTION_RETRY,
 	OPTION_RELEASE,
 	OPTION_GUARDED,
+	OPTION_AT_LEAST,
+	OPTION_MAX,
 	REQUEST_OPTION_MORE,
 };
 
@@ -49,6 +51,11 @@ enum {
 	"                             (stored: as many as the database "       \
 	"says)\n"                                                              \
 	"      --take=N               ... N permits at once, all or none\n"    \
+	"      --at-least=TIME        keep NAME taken for this time from the " \
+	"start, even\n"                                                        \
+	"                             if it is released, or its host dies\n"   \
+	"      --max=TIME             hold NAME no longer, even if its host "  \
+	"lives\n"                                                              \
 	"  -E, --conflict-exit-code=N exit with N if it was not acquired "     \
 	"(1)\n"                                                                \
 	"      --release-exit-code=N  exit with N if it could not be "         \
@@ -66,6 +73,8 @@ enum {
 	    { "write", no_argument, NULL, OPTION_WRITE },                      \
 	    { "permits", required_argument, NULL, OPTION_PERMITS },            \
 	    { "take", required_argument, NULL, OPTION_TAKE },                  \
+	    { "at-least", required_argument, NULL, OPTION_AT_LEAST },          \
+	    { "max", required_argument, NULL, OPTION_MAX },                    \
 	    { "retry-connect", required_argument, NULL, OPTION_RETRY },        \
 	    { "release-exit-code", required_argument, NULL, OPTION_RELEASE },  \
 	    { "guarded", optional_argument, NULL, OPTION_GUARDED },            \

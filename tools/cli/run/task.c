@@ -321,12 +321,16 @@ void task_tell(const struct task *task, const struct acquisition *acquisition,
 	tell_others(task, acquisition);
 }
 
+/* The longest time that the hold has ahead at any moment. */
 uint64_t task_ttl_ms(const struct task *task,
 		     const struct acquisition *acquisition)
 {
-	return task->lock.strategy == ROWLOCK_ROW
-		   ? acquisition->client_options.row_idle_ms
-		   : acquisition->client_options.ttl_ms;
+	uint64_t max_ms = task->lock.max_hold_ms;
+	uint64_t ttl_ms = task->lock.strategy == ROWLOCK_ROW
+			      ? acquisition->client_options.row_idle_ms
+			      : acquisition->client_options.ttl_ms;
+
+	return max_ms && max_ms < ttl_ms ? max_ms : ttl_ms;
 }
 
 static int run_command(struct task *task, struct acquisition *acquisition,

@@ -197,6 +197,7 @@ const char *state_word(enum rowlock_state state)
 		[ROWLOCK_STATE_FREE] = "free",
 		[ROWLOCK_STATE_UNKNOWN] = "unknown",
 		[ROWLOCK_STATE_WAITING] = "waiting",
+		[ROWLOCK_STATE_KEPT] = "kept",
 	};
 
 	return (size_t) state < RLK_ARRAY_SIZE(words) ? words[state]

@@ -31,9 +31,10 @@ static bool is_ours(const struct rowlock_entry *entry)
 static void see(struct sight *sight, const struct rowlock_entry *entry)
 {
 	bool dead = entry->state == ROWLOCK_STATE_DEAD;
+	bool kept = entry->state == ROWLOCK_STATE_KEPT;
 	bool older;
 
-	if ((entry->state != ROWLOCK_STATE_HELD && !dead) ||
+	if ((entry->state != ROWLOCK_STATE_HELD && !dead && !kept) ||
 	    entry->kind == ROWLOCK_KIND_CANDIDATE ||
 	    (sight->kinds && !(sight->kinds & 1u << entry->kind)) ||
 	    is_ours(entry))
@@ -47,6 +48,7 @@ static void see(struct sight *sight, const struct rowlock_entry *entry)
 	if (!older)
 		return;
 	sight->dead = dead;
+	sight->kept = kept;
 	sight->held_ms = entry->held_ms;
 	sight->age_known = *entry->acquired_at != '\0';
 	entry_holder(entry, sight->holder, sizeof(sight->holder));
@@ -117,7 +119,10 @@ void sight_say(const struct sight *sight, char *ret_text)
 	used = (size_t) snprintf(ret_text, SIGHT_SIZE, "held%s%s by %s%s",
 				 sight->age_known ? " for " : "",
 				 sight->age_known ? span : "", sight->holder,
-				 sight->dead ? ", which is dead" : "");
+				 sight->dead   ? ", which is dead"
+				 : sight->kept ? ", which has ended; its name "
+						 "is kept"
+					       : "");
 	if (*sight->info)
 		used += (size_t) snprintf(ret_text + used, SIGHT_SIZE - used,
 					  " (%s)", sight->info);

@@ -36,6 +36,7 @@ struct sight {
 	bool looked;        /* the server has answered */
 	bool held;          /* it has a holder */
 	bool dead;          /* which is gone */
+	bool kept;          /* which has left it, or is gone, and it is kept */
 	bool cut;           /* there were more rows than time */
 	unsigned int seen;  /* the number of rows, */
 	unsigned int among; /* and of holds among them */

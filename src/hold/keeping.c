@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See keeping.h.
+ *
+ * The acquire returns when the lease belongs to its keep: a holder that dies
+ * before has not begun, so its name may be free when its session is; one that
+ * dies later leaves a row that lives by the keep.
+ *
+ * Failure modes: without its keep there is no grant. A keep whose INSERT got no
+ * answer is never used, as it may come late; it expires.
+ */
+#include "hold/keeping.h"
+
+#include "base/error.h"
+#include "base/random.h"
+#include "core/call.h"
+#include "db/lend.h"
+#include "hold/handle.h"
+#include "strategy/session_row.h"
+
+bool rlk_hold_is_kept(const struct rlk_hold *hold)
+{
+	return hold->upkeep && hold->upkeep->keep.row.id;
+}
+
+/* A keep in the making. */
+struct keeping {
+	struct rlk_hold *hold;
+	struct rlk_keep row;
+	int64_t t0_ms;     /* its row was sent after this moment, */
+	uint64_t lasts_ms; /* and expires at least this time later */
+	bool found;        /* the lease was there */
+};
+
+typedef enum rlk_fault (*step_fn)(struct rlk_conn *conn, void *arg,
+				  struct rowlock_errinfo *reterr);
+
+/* Run @step, which may be said again, until it is answered. */
+static enum rlk_fault persist(struct rowlock_client *client, int64_t until_ms,
+			      step_fn step, void *arg,
+			      struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	do {
+		if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn,
+				    reterr))
+			return RLK_FAILED;
+		fault = step(conn, arg, reterr);
+		if (fault == RLK_PENDING)
+			rlk_fail_no_answer(client, 0, reterr);
+		rlk_pool_put(client->pool, conn);
+	} while ((rlk_fault_passes(fault) || fault == RLK_UNKNOWN) &&
+		 rlk_now(client->clock) < until_ms);
+	return fault;
+}
+
+/* Each time with another id: one whose INSERT was not answered may come late.
+ */
+static enum rlk_fault insert(struct rlk_conn *conn, void *arg,
+			     struct rowlock_errinfo *reterr)
+{
+	struct keeping *keeping = arg;
+	const struct rowlock_client *client = keeping->hold->name->client;
+	const struct rlk_session_row row = {
+		.id = keeping->row.id = rlk_random(),
+		.ttl_ms = keeping->lasts_ms,
+		.host = client->host,
+		.pid = (unsigned int) client->pid,
+		.program = client->program,
+	};
+
+	keeping->t0_ms = rlk_now(client->clock);
+	return rlk_session_open(conn, &row, reterr);
+}
+
+static enum rlk_fault take(struct rlk_conn *conn, void *arg,
+			   struct rowlock_errinfo *reterr)
+{
+	struct keeping *keeping = arg;
+	const struct rlk_request request = rlk_hold_request(keeping->hold);
+
+	return rlk_keep_take(conn, &request, &keeping->row, &keeping->found,
+			     reterr);
+}
+
+/* The keep is about to get the lease, and whether it has may not be answered in
+ * time: the hold lives by both from now on. */
+static void limit(const struct keeping *keeping)
+{
+	struct rlk_hold *hold = keeping->hold;
+	const struct rowlock_client *client = hold->name->client;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&hold->name->client->mutex);
+	uint64_t lasts = keeping->lasts_ms - rlk_margin(keeping->lasts_ms);
+
+	hold->upkeep->keep.until_ms = rlk_after(keeping->t0_ms, lasts);
+	hold->upkeep->keep.next_ms =
+	    rlk_after(keeping->t0_ms,
+		      lasts > client->ttl_ms ? lasts - client->ttl_ms : 0);
+	rlk_hold_kept_locked(hold);
+}
+
+/* The lease belongs to its keep. */
+static int begin_locked(const struct keeping *keeping,
+			struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *hold = keeping->hold;
+
+	hold->upkeep->keep.row = keeping->row;
+	hold->name->client->has_keeps = true;
+	if (rlk_hold_check_locked(hold))
+		return 0;
+	return rlk_fail(reterr, ROWLOCK_ELOST, "%s", hold->reason);
+}
+
+static int fail_keep(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	rlk_prefix(reterr,
+		   "acquire " RLK_LOCK_FORMAT
+		   ": granted, but not kept, so it is not held: ",
+		   RLK_LOCK_ARGS(lock));
+	return reterr->code;
+}
+
+/* Commit the keep's row, then give it the lease. */
+static int keep(struct keeping *keeping, int64_t until_ms,
+		struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *hold = keeping->hold;
+	struct rowlock_client *client = hold->name->client;
+	int code;
+
+	if (persist(client, until_ms, insert, keeping, reterr))
+		return reterr->code;
+	limit(keeping);
+	if (persist(client, until_ms, take, keeping, reterr))
+		return reterr->code;
+	rlk_mutex_lock(&client->mutex);
+	if (!keeping->found)
+		rlk_hold_lose_locked(hold, RLK_ROW_IS_GONE);
+	code = begin_locked(keeping, reterr);
+	rlk_mutex_unlock(&client->mutex);
+	return code;
+}
+
+/* Take the hold that @lock was just granted, with a reference; not if it is
+ * kept, as another level of it was granted before. Returns false if memory is
+ * out. */
+static bool take_hold(struct rowlock *lock, struct rlk_hold **ret_hold)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	struct rlk_hold *hold = lock->hold;
+
+	if (!hold || rlk_hold_is_kept(hold))
+		return true;
+	if (!rlk_hold_make_upkeep(hold))
+		return false;
+	rlk_hold_get_locked(hold);
+	*ret_hold = hold;
+	return true;
+}
+
+int rlk_keep_grant(struct rowlock *lock, int64_t until_ms,
+		   struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	uint64_t keeps_ms = rlk_lock_at_least_ms(lock);
+	struct keeping keeping = {
+		.row = { .kept = rlk_random(), .keeps_ms = keeps_ms },
+		.lasts_ms =
+		    keeps_ms > client->ttl_ms ? keeps_ms : client->ttl_ms,
+	};
+	int code;
+
+	if (!take_hold(lock, &keeping.hold)) {
+		rlk_fail(reterr, ROWLOCK_ENOMEM, "out of memory");
+		return fail_keep(lock, reterr);
+	}
+	if (!keeping.hold)
+		return 0;
+	code = keep(&keeping, until_ms, reterr);
+	rlk_mutex_lock(&client->mutex);
+	rlk_hold_put_locked(keeping.hold);
+	rlk_mutex_unlock(&client->mutex);
+	return code ? fail_keep(lock, reterr) : 0;
+}
+
+/* A hold whose lease is to be left. */
+struct leaving {
+	struct rlk_hold *hold;
+	bool kept;
+};
+
+static enum rlk_fault leave(struct rlk_conn *conn, void *arg,
+			    struct rowlock_errinfo *reterr)
+{
+	struct leaving *leaving = arg;
+	const struct rlk_request request = rlk_hold_request(leaving->hold);
+
+	return rlk_keep_release(conn, &request,
+				&leaving->hold->upkeep->keep.row,
+				&leaving->kept, reterr);
+}
+
+enum rlk_fault rlk_keep_leave(struct rlk_hold *hold, int64_t until_ms,
+			      bool *ret_kept, struct rowlock_errinfo *reterr)
+{
+	struct leaving leaving = { .hold = hold };
+	enum rlk_fault fault =
+	    persist(hold->name->client, until_ms, leave, &leaving, reterr);
+
+	if (!fault)
+		*ret_kept = leaving.kept;
+	return fault;
+}
+
+void rlk_keep_close(struct rlk_hold *hold, int64_t until_ms)
+{
+	struct rowlock_client *client = hold->name->client;
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+
+	if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn, &error))
+		return;
+	rlk_session_close(conn, hold->upkeep->keep.row.id, &error);
+	rlk_pool_put(client->pool, conn);
+}

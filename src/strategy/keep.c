@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The statements of keeps. A release changes the row's attempt, so that nothing
+ * that names the old one, a guard or a draw, passes any more; the row's
+ * maximum ends it in time, as any program knows.
+ *
+ * A keep counts no breaks: in that column it has the session of its client. By
+ * this a list tells whether the hold goes on, and a client finds its leases
+ * (strategy/reap.c).
+ *
+ * Failure modes: those of a statement. One that changes no row is believed if a
+ * SELECT finds no such row either (sure.h).
+ */
+#include "strategy/keep.h"
+
+#include "strategy/sure.h"
+
+static const struct rlk_stmt_def take = {
+	"keep",
+	"UPDATE business_lease l JOIN lease_session k ON k.id = ?"
+	" SET l.session = k.id, k.breaks = ?"
+	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
+	.once = true,
+};
+
+static const struct rlk_stmt_def taken = {
+	"keep",
+	"SELECT l.session FROM business_lease l"
+	" JOIN lease_session k ON k.id = ?"
+	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
+	.once = true,
+};
+
+/* The end by the server's clock, which also stamped the start. */
+#define END "k.started_at + INTERVAL ? MICROSECOND"
+#define IN_TIME                                                                \
+	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?"                   \
+	" AND l.session = k.id AND " END " > UTC_TIMESTAMP(6)"
+
+static const struct rlk_stmt_def release = {
+	"release",
+	"UPDATE business_lease l JOIN lease_session k ON k.id = ?"
+	" SET l.expires_at = " END ", l.attempt = ?, k.breaks = ?" IN_TIME,
+	.once = true,
+};
+
+static const struct rlk_stmt_def still = {
+	"release",
+	"SELECT l.attempt FROM business_lease l"
+	" JOIN lease_session k ON k.id = ?" IN_TIME,
+	.once = true,
+};
+
+static const struct rlk_stmt_def is_kept = {
+	"release",
+	"SELECT attempt FROM business_lease"
+	" WHERE name = ? AND slot = ? AND attempt = ?",
+	.once = true,
+};
+
+enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
+			     const struct rlk_request *request,
+			     const struct rlk_keep *keep, bool *ret_found,
+			     struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_u64(keep->id),         rlk_u64(request->session),
+		rlk_text(request->name),   rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+	};
+	const struct rlk_value where[] = { params[0], params[2], params[3],
+					   params[4] };
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &take, params, &reply, reterr);
+
+	if (!fault && reply.affected) {
+		*ret_found = true;
+		return RLK_DONE;
+	}
+	if (!fault)
+		fault = rlk_stmt_run(conn, &taken, where, &reply, reterr);
+	if (fault)
+		return fault;
+	if (reply.has_row && reply.columns[0].u64 != keep->id)
+		return rlk_sure_fail(conn, taken.label, reterr);
+	*ret_found = reply.has_row;
+	return RLK_DONE;
+}
+
+static enum rlk_fault find_kept(struct rlk_conn *conn,
+				const struct rlk_request *request,
+				const struct rlk_keep *keep, bool *ret_kept,
+				struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(keep->kept),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &is_kept, params, &reply, reterr);
+
+	if (!fault)
+		*ret_kept = reply.has_row;
+	return fault;
+}
+
+enum rlk_fault rlk_keep_release(struct rlk_conn *conn,
+				const struct rlk_request *request,
+				const struct rlk_keep *keep, bool *ret_kept,
+				struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value in_time[] = {
+		rlk_u64(keep->id),
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+		rlk_u64(keep->keeps_ms * 1000),
+	};
+	const struct rlk_value params[] = {
+		in_time[0],          in_time[4], rlk_u64(keep->kept),
+		rlk_u64(keep->kept), in_time[1], in_time[2],
+		in_time[3],          in_time[4],
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &release, params, &reply, reterr);
+
+	if (fault)
+		return fault;
+	if (reply.affected) {
+		*ret_kept = true;
+		return RLK_DONE;
+	}
+	fault = rlk_sure_gone(conn, &still, in_time, reterr);
+	return fault ? fault : find_kept(conn, request, keep, ret_kept, reterr);
+}

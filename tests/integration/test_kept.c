@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Names that stay taken for some time after their grant (at_least_ms).
+ */
+#include <rowlock/admin.h>
+#include <rowlock/election.h>
+#include <rowlock/multilock.h>
+#include <rowlock/rwlock.h>
+#include <rowlock/semaphore.h>
+#include <string.h>
+
+#include "holder.h"
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 10000
+#define SHORT_TTL_MS 1000
+#define HOUR_MS 3600000
+
+static struct rowlock *make(struct rowlock_client *client, const char *name,
+			    uint64_t at_least_ms)
+{
+	const struct rowlock_options options = { .size = sizeof(options),
+						 .at_least_ms = at_least_ms };
+	struct rowlock *lock = NULL;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_new(client, name, &options, &lock, &err));
+	return lock;
+}
+
+static void hold_for_a_moment(struct rowlock *lock)
+{
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+}
+
+static void expect(struct rowlock *lock, uint64_t wait_ms, int code)
+{
+	struct rowlock_errinfo err = { 0 };
+
+	test_code(rowlock_acquire(lock, wait_ms, &err), code, &err, "acquire",
+		  __FILE__, __LINE__);
+}
+
+struct seen {
+	int entries;
+	enum rowlock_state state;
+	uint64_t remaining_ms;
+	uint64_t session;
+	uint64_t attempt;
+};
+
+static int see(const struct rowlock_entry *entry, void *arg)
+{
+	*(struct seen *) arg = (struct seen){
+		((struct seen *) arg)->entries + 1,
+		entry->state,
+		entry->remaining_ms,
+		entry->session,
+		entry->attempt,
+	};
+	return 0;
+}
+
+static struct seen look(struct rowlock_client *client, const char *name)
+{
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct seen seen = { .entries = 0 };
+	struct rowlock_errinfo err;
+
+	options.name = name;
+	options.flags = ROWLOCK_LIST_LEASES;
+	assert_ok(rowlock_list(client, &options, see, &seen, &err));
+	return seen;
+}
+
+static void expect_kept(struct rowlock_client *client, struct test_sql *sql,
+			const char *name)
+{
+	struct seen seen = look(client, name);
+	char *state = test_sql_text(
+	    sql, "SELECT state FROM lock_status WHERE name = '%s'", name);
+
+	assert_int_equal(seen.entries, 1);
+	assert_int_equal(seen.state, ROWLOCK_STATE_KEPT);
+	assert_true(seen.remaining_ms <= HOUR_MS);
+	assert_true(seen.remaining_ms > HOUR_MS / 2);
+	assert_string_equal(state, "kept\n");
+	free(state);
+}
+
+static void a_released_lock_stays_taken(void **state)
+{
+	const char *name = test_name("released");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct rowlock *lock = make(client, name, HOUR_MS);
+	struct rowlock *rival = make(other, name, 0);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(look(other, name).state, ROWLOCK_STATE_HELD);
+	assert_ok(rowlock_release(lock, &err));
+	expect_kept(other, sql, name);
+	expect(rival, 0, ROWLOCK_EBUSY);
+	expect(rival, 50, ROWLOCK_ETIMEDOUT);
+	/* Nor has this client it again, nor is it its end that frees it. */
+	expect(lock, 0, ROWLOCK_EBUSY);
+	test_end(lock, client);
+	expect_kept(other, sql, name);
+	expect(rival, 0, ROWLOCK_EBUSY);
+	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
+	assert_int_equal(look(other, name).entries, 0);
+	hold_for_a_moment(rival);
+	test_sql_end(sql);
+	test_end(rival, other);
+}
+
+static bool have_it(struct rowlock_client *client, void *arg)
+{
+	struct rowlock *lock = make(client, arg, HOUR_MS);
+
+	return rowlock_acquire(lock, 0, NULL) == 0;
+}
+
+static void a_dead_holder_leaves_it_taken(void **state)
+{
+	const char *name = test_name("killed");
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct rowlock *rival = make(other, name, 0);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+	pid_t holder = holder_start(test_ttl_ms(SHORT_TTL_MS), have_it,
+				    (void *) (uintptr_t) name);
+	uint64_t since = test_now_ns();
+	uint64_t session;
+
+	(void) state;
+	session = test_sql_number(
+	    sql,
+	    "SELECT k.breaks FROM business_lease l JOIN lease_session k"
+	    " ON k.id = l.session WHERE l.name = '%s'",
+	    name);
+	holder_kill(holder);
+	while (test_sql_number(
+	    sql, "SELECT COUNT(*) FROM lease_session WHERE id = %llu",
+	    (unsigned long long) session)) {
+		assert_ok(rowlock_reap(other, NULL, NULL, &err));
+		test_keep_waiting(since, "the end of a dead session");
+	}
+	expect_kept(other, sql, name);
+	expect(rival, 0, ROWLOCK_EBUSY);
+	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
+	hold_for_a_moment(rival);
+	test_sql_end(sql);
+	test_end(rival, other);
+}
+
+static void it_is_free_when_the_time_is_over(void **state)
+{
+	const char *name = test_name("over");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct rowlock *lock = make(client, name, 400);
+	struct rowlock *rival = make(other, name, 0);
+	struct rowlock_errinfo err;
+
+	(void) state;
+	hold_for_a_moment(lock);
+	expect(rival, (uint64_t) test_patience_ms(), 0);
+	assert_ok(rowlock_release(rival, &err));
+	test_end(rival, other);
+	/* And by itself, if nobody wants it. */
+	test_end(lock, client);
+}
+
+static void a_longer_hold_lives_on_and_ends_as_any_other(void **state)
+{
+	const char *name = test_name("longer");
+	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct rowlock *lock = make(client, name, 100);
+	struct rowlock *rival = make(other, name, 0);
+	struct test_sql *sql = test_sql_open();
+	uint64_t since = test_now_ns();
+	struct rowlock_errinfo err;
+	uint64_t keep;
+
+	(void) state;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	keep = look(other, name).session;
+	while (test_sql_number(sql,
+			       "SELECT COUNT(*) FROM lease_session WHERE id ="
+			       " %llu AND TIMESTAMPDIFF(MICROSECOND,"
+			       " started_at, UTC_TIMESTAMP(6)) > ttl * 1500",
+			       (unsigned long long) keep) == 0)
+		test_keep_waiting(since, "a hold beyond its first TTL");
+	assert_int_equal(look(other, name).state, ROWLOCK_STATE_HELD);
+	assert_true(rowlock_held(lock));
+	assert_ok(rowlock_verify(lock, &err));
+	expect(rival, 0, ROWLOCK_EBUSY);
+	assert_ok(rowlock_release(lock, &err));
+	hold_for_a_moment(rival);
+	assert_int_equal(
+	    test_sql_number(sql,
+			    "SELECT COUNT(*) FROM lease_session WHERE id ="
+			    " %llu",
+			    (unsigned long long) keep),
+	    0);
+	test_sql_end(sql);
+	test_end(rival, other);
+	test_end(lock, client);
+}
+
+/* All that a program of version 7 says about a row that it may not have. */
+static void an_older_program_sees_it_as_held(void **state)
+{
+	const char *name = test_name("older");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock *lock = make(client, name, HOUR_MS);
+	struct test_sql *sql = test_sql_open();
+	struct seen seen;
+
+	(void) state;
+	hold_for_a_moment(lock);
+	seen = look(client, name);
+	test_end(lock, client);
+	assert_int_equal(
+	    test_sql(sql,
+		     "DELETE FROM lease_session WHERE id = %llu AND"
+		     " expires_at <= UTC_TIMESTAMP(6)",
+		     (unsigned long long) seen.session),
+	    0);
+	assert_int_equal(
+	    test_sql(sql,
+		     "DELETE FROM business_lease WHERE name = '%s' AND slot = 0"
+		     " AND attempt = %llu AND (expires_at <= UTC_TIMESTAMP(6)"
+		     " OR NOT EXISTS (SELECT 1 FROM lease_session s"
+		     " WHERE s.id = session))",
+		     name, (unsigned long long) seen.attempt),
+	    0);
+	assert_int_equal(
+	    test_sql(sql,
+		     "INSERT INTO business_lease (name, slot, session, attempt,"
+		     " acquired_at) VALUES ('%s', 0, 1, 2, UTC_TIMESTAMP(6))"
+		     " ON DUPLICATE KEY UPDATE name = name",
+		     name),
+	    0);
+	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name);
+	test_sql_end(sql);
+}
+
+/* The rows are as if the clock had been a day ahead when they were written. */
+static void a_clock_that_was_set_back_is_outlasted(void **state)
+{
+	const char *name = test_name("clock");
+	struct rowlock_client *client = test_client(SHORT_TTL_MS);
+	struct rowlock_client *other = test_client(SHORT_TTL_MS);
+	struct rowlock *lock = make(client, name, 500);
+	struct rowlock *rival = make(other, name, 0);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+
+	(void) state;
+	hold_for_a_moment(lock);
+	assert_true(test_sql(sql,
+			     "UPDATE business_lease l JOIN lease_session k"
+			     " ON k.id = l.session SET l.expires_at ="
+			     " l.expires_at + INTERVAL 1 DAY, l.acquired_at ="
+			     " l.acquired_at + INTERVAL 1 DAY, k.started_at ="
+			     " k.started_at + INTERVAL 1 DAY, k.expires_at ="
+			     " k.expires_at + INTERVAL 1 DAY"
+			     " WHERE l.name = '%s'",
+			     name) > 0);
+	expect(rival, (uint64_t) test_patience_ms(), 0);
+	assert_ok(rowlock_release(rival, &err));
+	test_sql_end(sql);
+	test_end(rival, other);
+	test_end(lock, client);
+}
+
+static void only_locks_are_kept(void **state)
+{
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	struct rowlock_election_options election =
+	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
+	const char *const names[] = { "a", "b" };
+	struct rowlock *lock = NULL;
+	struct rowlock *other = NULL;
+
+	(void) state;
+	options.at_least_ms = 1000;
+	assert_int_equal(
+	    rowlock_rwlock_new(client, "a", &options, &lock, &other, NULL),
+	    ROWLOCK_EUNSUPPORTED);
+	assert_int_equal(
+	    rowlock_semaphore_new(client, "a", 2, &options, &lock, NULL),
+	    ROWLOCK_EUNSUPPORTED);
+	assert_int_equal(
+	    rowlock_multilock_new(client, names, 2, &options, &lock, NULL),
+	    ROWLOCK_EUNSUPPORTED);
+	election.lock_options = &options;
+	assert_int_equal(
+	    rowlock_election_new(client, "a", &election, &lock, NULL),
+	    ROWLOCK_EUNSUPPORTED);
+	options.strategy = ROWLOCK_ROW;
+	assert_int_equal(rowlock_new(client, "a", &options, &lock, NULL),
+			 ROWLOCK_EUNSUPPORTED);
+	options.strategy = ROWLOCK_LEASE;
+	options.at_least_ms = 2592000001;
+	assert_int_equal(rowlock_new(client, "a", &options, &lock, NULL),
+			 ROWLOCK_EINVAL);
+	options.at_least_ms = 2000;
+	options.max_hold_ms = 1000;
+	assert_int_equal(rowlock_new(client, "a", &options, &lock, NULL),
+			 ROWLOCK_EINVAL);
+	assert_null(lock);
+	test_client_end(client);
+}
+
+static void count(struct rowlock *lock, void *arg)
+{
+	assert_int_equal(rowlock_held(lock), 1);
+	++*(int *) arg;
+}
+
+static void execute_keeps_the_name(void **state)
+{
+	const char *name = test_name("execute");
+	const struct rowlock_options options = { .size = sizeof(options),
+						 .at_least_ms = HOUR_MS };
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_errinfo err;
+	int runs = 0;
+
+	(void) state;
+	assert_ok(
+	    rowlock_execute(client, name, &options, 0, count, &runs, &err));
+	test_code(
+	    rowlock_execute(client, name, &options, 0, count, &runs, &err),
+	    ROWLOCK_EBUSY, &err, "acquire", __FILE__, __LINE__);
+	assert_int_equal(runs, 1);
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, name, &err));
+	test_client_end(client);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST("a released lock stays taken, as nobody's, until it is "
+		     "broken",
+		     a_released_lock_stays_taken),
+		TEST("a dead holder leaves it taken",
+		     a_dead_holder_leaves_it_taken),
+		TEST("it is free when the time is over",
+		     it_is_free_when_the_time_is_over),
+		TEST("a hold that lasts longer lives on, and ends as any other",
+		     a_longer_hold_lives_on_and_ends_as_any_other),
+		TEST("an older program sees it as held",
+		     an_older_program_sees_it_as_held),
+		TEST("a clock that was set back is outlasted",
+		     a_clock_that_was_set_back_is_outlasted),
+		TEST("only the names of locks are kept", only_locks_are_kept),
+		TEST("execute keeps the name", execute_keeps_the_name),
+	};
+
+	return test_main(tests);
+}
