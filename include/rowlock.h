@@ -440,6 +440,11 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_token(struct rowlock *lock,
 					    uint64_t *ret_token,
 					    struct rowlock_errinfo *reterr);
 
+/** Why the hold of @lock was lost, such as "its connection ended"; NULL: it is
+ *  held, or there was no hold since the last release. Valid until the lock is
+ *  freed. Any thread, also in the lost callback. Does not block. */
+ROWLOCK_API const char *rowlock_lost_reason(const struct rowlock *lock);
+
 /** How long the hold is good by our own clock if the server stays silent from
  *  now on; 0 if not held. Does not block. */
 ROWLOCK_API uint64_t rowlock_remaining_ms(const struct rowlock *lock);

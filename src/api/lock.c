@@ -171,6 +171,20 @@ int rowlock_held(const struct rowlock *lock)
 	return held;
 }
 
+const char *rowlock_lost_reason(const struct rowlock *lock)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	const char *reason = NULL;
+
+	if (rlk_lock_refuses(lock, NULL))
+		return NULL;
+	rlk_mutex_lock(&lock->name->client->mutex);
+	if (!rlk_lock_shows_locked(lock) && lock->hold && lock->shown)
+		reason = lock->hold->reason;
+	rlk_mutex_unlock(&lock->name->client->mutex);
+	return reason;
+}
+
 uint64_t rowlock_remaining_ms(const struct rowlock *lock)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();

@@ -484,6 +484,11 @@ int rowlock_guard_call(struct rowlock *lock, char *text, size_t size,
 	return tell_guard(lock, "a call for", text, size, reterr);
 }
 
+const char *rowlock_lost_reason(const struct rowlock *lock)
+{
+	return lock->lost ? "by the test" : NULL;
+}
+
 uint64_t rowlock_attempt(const struct rowlock *lock)
 {
 	return lock->row ? 0 : UINT64_MAX;

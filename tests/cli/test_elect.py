@@ -90,8 +90,8 @@ class Elect(ToolTest):
         process.terminate()
         code, _, err = self.finish(process)
         self.assertEqual(code, 5)
-        self.assertIn("elect: the lock 'j' on fake:1 was lost: sending "
-                      "SIGTERM", err)
+        self.assertIn("elect: the lock 'j' on fake:1 was lost (by the test): "
+                      "sending SIGTERM", err)
         self.assertIn("elect: 'j': ended with 124, stands again in 0.0 s", err)
         self.assertEqual(self.fake.seen.count("acquire"), 2)
 

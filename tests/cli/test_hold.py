@@ -45,7 +45,7 @@ class Hold(ToolTest):
         process = self.holding()
         self.fake.say("lose")
         self.assertEqual(process.wait(patience()), 124)
-        self.assertIn("the lock 'j' on fake:1 was lost", process.stderr.read())
+        self.assertIn("the lock 'j' on fake:1 was lost (by the test)", process.stderr.read())
 
     def test_what_is_not_acquired_is_1_or_the_code_of_E(self):
         self.fake.answers["acquire"] = [f"reply {EBUSY} is held by another"]
@@ -149,8 +149,8 @@ class InPlace(ToolTest):
         process.stdout.readline()
         self.fake.say("lose")
         self.assertEqual(process.stderr.readline(),
-                         "rowlock: run: the lock 'j' on fake:1 was lost; the "
-                         "command runs on without it\n")
+                         "rowlock: run: the lock 'j' on fake:1 was lost (by "
+                         "the test); the command runs on without it\n")
         self.fake.expect("client_free")
         self.assertNotIn("release", self.fake.seen)
         self.assertEqual(self.finish(process)[0], 3)

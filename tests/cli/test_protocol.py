@@ -118,7 +118,7 @@ class Lost(ProtocolTest):
         process, _ = self.holding()
         self.fake.say("lose")
         told = self.expect(process, 124, "lost", reason="ended")
-        self.assertIn("the lock 'j' on fake:1 was lost", told["message"])
+        self.assertIn("the lock 'j' on fake:1 was lost (by the test)", told["message"])
         self.assertIn("was lost", process.stderr.read())
 
     def test_a_lock_that_is_not_renewed_is_given_up_before_its_deadline(self):

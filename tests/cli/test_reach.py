@@ -74,7 +74,7 @@ class Stranger(ToolTest):
         self.fake.say("lose")
         self.assertEqual(process.wait(patience()), 124)
         err = process.stderr.read()
-        self.assertIn("'j' on fake:1 was lost: sending SIGTERM", err)
+        self.assertIn("'j' on fake:1 was lost (by the test): sending SIGTERM", err)
         for number in (signal.SIGTERM, signal.SIGKILL):
             self.assertIn(f"may not send signal {int(number)} to process {pid}",
                           err)

@@ -478,7 +478,7 @@ class Loss(ToolTest):
             self.gone(pidfds)
             self.assertEqual(process.wait(patience()), 124)
             err = process.stderr.read()
-            self.assertIn("'j' on fake:1 was lost: sending SIGTERM", err)
+            self.assertIn("'j' on fake:1 was lost (by the test): sending SIGTERM", err)
             self.assertIn("sending SIGKILL", err)
 
     def lost_by_one_that_obeys(self):

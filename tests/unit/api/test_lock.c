@@ -142,7 +142,8 @@ static unsigned int wrong_in_child(struct rowlock_client *client,
 	rowlock_cancel(lock);
 	rowlock_on_lost(lock, NULL, NULL);
 	if (rowlock_held(lock) || rowlock_depth(lock) ||
-	    rowlock_attempt(lock) || rowlock_remaining_ms(lock))
+	    rowlock_attempt(lock) || rowlock_remaining_ms(lock) ||
+	    rowlock_lost_reason(lock))
 		wrong |= 1u << 15;
 	return wrong;
 }
@@ -169,6 +170,24 @@ static void attempt_is_that_of_the_hold_if_it_is_a_lease(void **state)
 	assert_true(rowlock_attempt(row) == 0);
 	rowlock_free(lock);
 	rowlock_free(row);
+	rowlock_client_free(client);
+}
+
+static void reason_of_a_loss_is_there_until_the_release(void **state)
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	(void) state;
+	assert_null(rowlock_lost_reason(lock));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_null(rowlock_lost_reason(lock));
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	assert_string_equal(rowlock_lost_reason(lock), "it was broken by hand");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST);
+	assert_null(rowlock_lost_reason(lock));
+	rowlock_free(lock);
 	rowlock_client_free(client);
 }
 
@@ -260,6 +279,8 @@ int main(void)
 		FAKE("freep releases every level", freep_releases_every_level),
 		FAKE("attempt is that of the hold if it is a lease",
 		     attempt_is_that_of_the_hold_if_it_is_a_lease),
+		FAKE("the reason of a loss is there until the release",
+		     reason_of_a_loss_is_there_until_the_release),
 		FAKE("a child of fork is refused and changes nothing",
 		     child_of_fork_is_refused_and_changes_nothing),
 		FAKE("execute runs while it holds",

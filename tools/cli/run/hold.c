@@ -93,3 +93,10 @@ void hold_lost(struct rowlock *lock, void *arg)
 	(void) lock;
 	eventfd_write(*(const int *) arg, 1);
 }
+
+const char *hold_loss(const struct rowlock *lock)
+{
+	const char *reason = rowlock_lost_reason(lock);
+
+	return reason ? reason : "it is not known why";
+}

@@ -63,4 +63,7 @@ int hold_guard_sql(struct hold *hold, bool by_call, char *text, size_t size,
  *  asks the lock. */
 void hold_lost(struct rowlock *lock, void *arg);
 
+/** Why it was lost, for messages. */
+const char *hold_loss(const struct rowlock *lock);
+
 #endif

@@ -205,6 +205,21 @@ static void tell_loss(struct holding *holding, const char *reason,
 	add_last(holding, protocol_lost(holding->task, reason, message));
 }
 
+/* It ended in an instant. */
+static void tell_ended(struct holding *holding, const char *why)
+{
+	_cleanup_(text_freep) char *words = NULL;
+
+	if (asprintf(&words,
+		     "was lost (%s): look at what was done under it since",
+		     why) >= 0)
+		tell_loss(holding, "ended", words);
+	report(ROWLOCK_LOG_ERROR,
+	       "hold: the lock '%s' on %s was lost (%s): look at what was done "
+	       "under it since",
+	       holding->task->name, holding->acquisition->hold.server, why);
+}
+
 /* Returns the exit code. The program is told before anything else is done. */
 static int end_by(struct holding *holding, enum end end)
 {
@@ -219,12 +234,7 @@ static int end_by(struct holding *holding, enum end end)
 		       task->name, strerror(errno));
 		return EXIT_FAILED;
 	case END_LOST:
-		tell_loss(holding, "ended",
-			  "was lost: look at what was done under it since");
-		report(ROWLOCK_LOG_ERROR,
-		       "hold: the lock '%s' on %s was lost: look at what was "
-		       "done under it since",
-		       task->name, server);
+		tell_ended(holding, hold_loss(holding->acquisition->hold.lock));
 		task->lost = true;
 		return EXIT_LOST;
 	case END_NEAR:

@@ -95,9 +95,10 @@ static void hold(struct keeper *keeper, struct acquisition *acquisition)
 	task->lost = word.code < 0 && watch(keeper);
 	if (task->lost)
 		report(ROWLOCK_LOG_ERROR,
-		       "%s: the lock '%s' on %s was lost; the command runs on "
-		       "without it",
-		       task->title, task->name, acquisition->hold.server);
+		       "%s: the lock '%s' on %s was lost (%s); the command "
+		       "runs on without it",
+		       task->title, task->name, acquisition->hold.server,
+		       hold_loss(acquisition->hold.lock));
 	rowlock_on_lost(acquisition->hold.lock, NULL, NULL);
 	task_release(task, acquisition, EXIT_DONE);
 	if (task->lost)

@@ -28,6 +28,7 @@
 #include "common/pace.h"
 #include "common/report.h"
 #include "run/deadline.h"
+#include "run/hold.h"
 #include "run/reach.h"
 #include "run/timer.h"
 
@@ -89,12 +90,16 @@ static void end_by_term(const struct run *run, uint64_t remaining)
 
 	/* A stopped process would not see it. */
 	child_signal(&run->child, SIGCONT);
-	report(ROWLOCK_LOG_ERROR,
-	       remaining > 0
-		   ? "%s: the lock '%s' on %s is about to be lost (not "
-		     "renewed in time): sending SIGTERM"
-		   : "%s: the lock '%s' on %s was lost: sending SIGTERM",
-	       run->plan->title, run->plan->name, run->plan->server);
+	if (remaining > 0)
+		report(ROWLOCK_LOG_ERROR,
+		       "%s: the lock '%s' on %s is about to be lost (not "
+		       "renewed in time): sending SIGTERM",
+		       run->plan->title, run->plan->name, run->plan->server);
+	else
+		report(ROWLOCK_LOG_ERROR,
+		       "%s: the lock '%s' on %s was lost (%s): sending SIGTERM",
+		       run->plan->title, run->plan->name, run->plan->server,
+		       hold_loss(run->plan->lock));
 	if (!sent)
 		tell_refused(run, SIGTERM);
 }
@@ -357,9 +362,10 @@ static int start(struct run *run)
 {
 	if (deadline_is_near(&run->deadline, remaining_ms(run))) {
 		report(ROWLOCK_LOG_ERROR,
-		       "%s: the lock '%s' on %s was lost before the command "
-		       "was started: run it again",
-		       run->plan->title, run->plan->name, run->plan->server);
+		       "%s: the lock '%s' on %s was lost (%s) before the "
+		       "command was started: run it again",
+		       run->plan->title, run->plan->name, run->plan->server,
+		       hold_loss(run->plan->lock));
 		*run->plan->ret_lost = true;
 		return EXIT_LOST;
 	}

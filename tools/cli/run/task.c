@@ -415,8 +415,9 @@ int task_release(const struct task *task, struct acquisition *acquisition,
 	if (r == ROWLOCK_ELOST && code != EXIT_FAILED) {
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: the lock '%s' on %s was lost before the command "
-		       "ended: look at what it did last",
-		       task->title, task->name, acquisition->hold.server);
+		       "ended: look at what it did last (%s)",
+		       task->title, task->name, acquisition->hold.server,
+		       acquisition->error.message);
 		return EXIT_LOST;
 	}
 	if (r == ROWLOCK_EUNKNOWN)
