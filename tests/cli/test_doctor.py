@@ -395,6 +395,14 @@ class Doctor(ToolTest):
             self.finds("Time-outs", "advice", f"{name} is 5 s", f"SET GLOBAL {name} = ",
                        process)
 
+    def test_a_node_of_a_cluster_is_ok_and_told(self):
+        cluster = self.examined(0, self.begin(
+            through=lambda request, payload: re.sub(
+                b"\x03OFF\xfb", b"\x02ON\xfb", payload)
+            if b"'WSREP_ON'" in request else payload))["Cluster"]
+        self.assertEqual([finding["verdict"] for finding in cluster], ["ok"])
+        self.assertIn("a Galera cluster with several writers", cluster[0]["reason"])
+
     def test_tls_that_is_asked_for_and_not_there_is_wrong(self):
         self.environment["ROWLOCK_DSN"] = self.dsn + ";ssl-enforce=1"
         self.finds("TLS", "wrong", "no TLS", others="unknown")
