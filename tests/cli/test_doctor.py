@@ -125,6 +125,13 @@ def fails(part, most=1000):
     return rewrite
 
 
+class Silent(Talk):
+    """Lets everybody in, and goes at the first question."""
+
+    def answer(self, question):
+        raise Gone
+
+
 class Doctor(ToolTest):
     place = None
 
@@ -233,7 +240,7 @@ class Doctor(ToolTest):
             self.assertNotIn(sections[name][0]["verdict"], ("wrong", "advice"))
 
     def test_an_engine_that_is_neither_is_wrong(self):
-        server = FalseServer(Talk, b"8.0.11-TiDB-v8.5.0")
+        server = FalseServer(Silent, b"8.0.11-TiDB-v8.5.0")
         self.addCleanup(server.__exit__)
         self.environment["ROWLOCK_DSN"] = (f"host=127.0.0.1;port={server.port};user=u;"
                                            "database=d")
@@ -394,6 +401,14 @@ class Doctor(ToolTest):
                              "idle_write_transaction_timeout", "max_statement_time")]:
             self.finds("Time-outs", "advice", f"{name} is 5 s", f"SET GLOBAL {name} = ",
                        process)
+
+    def test_a_node_of_a_cluster_is_ok_and_told(self):
+        cluster = self.examined(0, self.begin(
+            through=lambda request, payload: re.sub(
+                b"\x03OFF\xfb", b"\x02ON\xfb", payload)
+            if b"'WSREP_ON'" in request else payload))["Cluster"]
+        self.assertEqual([finding["verdict"] for finding in cluster], ["ok"])
+        self.assertIn("a Galera cluster with several writers", cluster[0]["reason"])
 
     def test_tls_that_is_asked_for_and_not_there_is_wrong(self):
         self.environment["ROWLOCK_DSN"] = self.dsn + ";ssl-enforce=1"
