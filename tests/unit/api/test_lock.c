@@ -185,7 +185,7 @@ static void reason_of_a_loss_is_there_until_the_release(void **state)
 	assert_null(rowlock_lost_reason(lock));
 	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
 	assert_string_equal(rowlock_lost_reason(lock), "it was broken by hand");
-	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	assert_null(rowlock_lost_reason(lock));
 	rowlock_free(lock);
 	rowlock_client_free(client);
