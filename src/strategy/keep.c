@@ -31,7 +31,9 @@ static const struct rlk_stmt_def taken = {
 	.once = true,
 };
 
-/* The end by the server's clock, which also stamped the start. */
+/* The end by the server's clock, which also stamped the start. An observer
+ * counts the maximum from acquired_at, which a clock that was set back since
+ * has put behind the start. */
 #define END "k.started_at + INTERVAL ? MICROSECOND"
 #define IN_TIME                                                                \
 	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?"                   \
@@ -40,7 +42,9 @@ static const struct rlk_stmt_def taken = {
 static const struct rlk_stmt_def release = {
 	"release",
 	"UPDATE business_lease l JOIN lease_session k ON k.id = ?"
-	" SET l.expires_at = " END ", l.attempt = ?, k.breaks = ?" IN_TIME,
+	" SET l.expires_at = " END
+	", l.acquired_at = LEAST(l.acquired_at, k.started_at),"
+	" l.attempt = ?, k.breaks = ?" IN_TIME,
 	.once = true,
 };
 

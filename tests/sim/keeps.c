@@ -104,6 +104,8 @@ void sim_keep_leave(struct sim_session *session)
 		return;
 	sim_judge_lease_left(session, lease);
 	lease->expires_us = row->started_us + us;
+	if (lease->acquired_us > row->started_us)
+		lease->acquired_us = row->started_us;
 	lease->attempt = request->params[2].u64;
 	row->breaks = request->params[3].u64;
 	session->answer.affected = 2;

@@ -123,7 +123,8 @@ static const struct pattern patterns[] = {
 	  "WHERE l.name = ? AND l.slot = ? AND l.attempt = ?", NULL, NULL },
 	{ SIM_KEEP_LEAVE, "leave-kept", "UPDATE business_lease l JOIN "
 	  "lease_session k ON k.id = ? SET l.expires_at = k.started_at + "
-	  "INTERVAL ? MICROSECOND, l.attempt = ?, k.breaks = ? WHERE l.name = "
+	  "INTERVAL ? MICROSECOND, l.acquired_at = LEAST(l.acquired_at, "
+	  "k.started_at), l.attempt = ?, k.breaks = ? WHERE l.name = "
 	  "? AND l.slot = ? AND l.attempt = ? AND l.session = k.id AND "
 	  "k.started_at + INTERVAL ? MICROSECOND > UTC_TIMESTAMP(6)", NULL,
 	  NULL },
