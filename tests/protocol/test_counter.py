@@ -17,7 +17,7 @@ import shop as shops  # noqa: E402
 from patience import patience  # noqa: E402
 from tap import Tap, check  # noqa: E402
 
-COUNTER = sys.argv[1]
+COUNTER = os.path.abspath(sys.argv[1])
 ROUNDS = 25 * int(os.environ.get('ROWLOCK_TEST_HOLDS', 0)) or 12
 # Its command, and what has to be there.
 WORKERS = {
