@@ -176,14 +176,14 @@ static void attempt_is_that_of_the_hold_if_it_is_a_lease(void **state)
 static void reason_of_a_loss_is_there_until_the_release(void **state)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock_errinfo err;
 
 	(void) state;
 	assert_null(rowlock_lost_reason(lock));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_null(rowlock_lost_reason(lock));
-	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	assert_ok(rowlock_break(client, ROWLOCK_ROW, "job", &err));
 	assert_string_equal(rowlock_lost_reason(lock), "it was broken by hand");
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	assert_null(rowlock_lost_reason(lock));
