@@ -440,8 +440,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_token(struct rowlock *lock,
 					    uint64_t *ret_token,
 					    struct rowlock_errinfo *reterr);
 
-/** Why the hold of @lock was lost, such as "its connection ended"; NULL: it is
- *  held, or there was no hold since the last release. Valid until the lock is
+/** Tells why the hold of @lock was lost, such as "its connection ended". Returns
+ *  NULL if it is held, or was released. The text is valid until the lock is
  *  freed. Any thread, also in the lost callback. Does not block. */
 ROWLOCK_API const char *rowlock_lost_reason(const struct rowlock *lock);
 
