@@ -15,13 +15,73 @@
 #include "hold/keeping.h"
 #include "wait/line.h"
 
-static int fail_late(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+/* Something that comes with the grant; without it there is no grant. */
+struct extra {
+	int (*get)(struct rowlock *lock, int64_t until_ms,
+		   struct rowlock_errinfo *reterr);
+	bool (*is_there)(const struct rowlock *lock); /* already */
+	const char *late;
+};
+
+static int fail_late(const struct rowlock *lock, const struct extra *extra,
+		     struct rowlock_errinfo *reterr)
 {
 	return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
 			"acquire " RLK_LOCK_FORMAT
-			": granted, but its token was not drawn in time; it is "
-			"not held",
-			RLK_LOCK_ARGS(lock));
+			": granted, but %s in time; it is not held",
+			RLK_LOCK_ARGS(lock), extra->late);
+}
+
+/* Get it in the rest of the caller's time. */
+static int get_with_grant(struct rowlock *lock, const struct extra *extra,
+			  uint64_t wait_ms, int64_t until_ms,
+			  struct rowlock_errinfo *reterr)
+{
+	const struct rowlock_client *client = lock->name->client;
+	int64_t call = rlk_client_call_until(client);
+	bool late;
+	int code;
+
+	until_ms = rlk_after(until_ms, RLK_OVERRUN_GRACE_MS);
+	late = wait_ms &&
+	       rlk_now(client->clock) + RLK_OVERRUN_QUESTION_MS >= until_ms;
+	if (call < until_ms)
+		until_ms = call;
+	code = late && !extra->is_there(lock)
+		   ? fail_late(lock, extra, reterr)
+		   : extra->get(lock, until_ms, reterr);
+	if (code)
+		rlk_release(lock, rlk_after(until_ms, RLK_OVERRUN_GRACE_MS / 2),
+			    NULL);
+	return code;
+}
+
+/* Did it fail for lack of time, not by the server's refusal? */
+static bool no_time_left(const struct rowlock *lock, int64_t until_ms,
+			 const struct rowlock_errinfo *error)
+{
+	return error->mysql == 0 &&
+	       rlk_now(lock->name->client->clock) >= until_ms;
+}
+
+static int with_grant(struct rowlock *lock, const struct extra *extra,
+		      uint64_t wait_ms, int64_t until_ms,
+		      struct rowlock_errinfo *reterr)
+{
+	int code = get_with_grant(lock, extra, wait_ms, until_ms, reterr);
+
+	if (wait_ms && (code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT) &&
+	    no_time_left(lock, until_ms, reterr))
+		return fail_late(lock, extra, reterr);
+	return code;
+}
+
+static int draw(struct rowlock *lock, int64_t until_ms,
+		struct rowlock_errinfo *reterr)
+{
+	uint64_t token;
+
+	return rlk_token(lock, until_ms, &token, reterr);
 }
 
 static bool is_drawn(const struct rowlock *lock)
@@ -32,47 +92,24 @@ static bool is_drawn(const struct rowlock *lock)
 	return lock->hold && lock->hold->token;
 }
 
-/* Draw the token of the grant, in the rest of the caller's time; without a
- * token there is no grant. */
-static int draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
-			   int64_t until_ms, struct rowlock_errinfo *reterr)
-{
-	const struct rowlock_client *client = lock->name->client;
-	int64_t call = rlk_client_call_until(client);
-	bool late;
-	uint64_t token;
-	int code;
+static const struct extra a_token = { draw, is_drawn,
+				      "its token was not drawn" };
 
-	until_ms = rlk_after(until_ms, RLK_OVERRUN_GRACE_MS);
-	late = wait_ms &&
-	       rlk_now(client->clock) + RLK_OVERRUN_QUESTION_MS >= until_ms;
-	if (call < until_ms)
-		until_ms = call;
-	code = late && !is_drawn(lock)
-		   ? fail_late(lock, reterr)
-		   : rlk_token(lock, until_ms, &token, reterr);
-	if (code)
-		rlk_release(lock, rlk_after(until_ms, RLK_OVERRUN_GRACE_MS / 2),
-			    NULL);
-	return code;
+static bool is_kept(const struct rowlock *lock)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	return lock->hold && rlk_hold_is_kept(lock->hold);
 }
 
-/* Keep the name of the grant, in the rest of the caller's time; without that
- * there is no grant. */
-static int keep_with_grant(struct rowlock *lock, int64_t until_ms,
-			   struct rowlock_errinfo *reterr)
-{
-	int64_t call = rlk_client_call_until(lock->name->client);
-	int code;
+static const struct extra a_keep = { rlk_keep_grant, is_kept,
+				     "its name was not kept" };
 
-	until_ms = rlk_after(until_ms, RLK_OVERRUN_GRACE_MS);
-	if (call < until_ms)
-		until_ms = call;
-	code = rlk_keep_grant(lock, until_ms, reterr);
-	if (code)
-		rlk_release(lock, rlk_after(until_ms, RLK_OVERRUN_GRACE_MS / 2),
-			    NULL);
-	return code;
+int rlk_draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
+			int64_t until_ms, struct rowlock_errinfo *reterr)
+{
+	return with_grant(lock, &a_token, wait_ms, until_ms, reterr);
 }
 
 static int fail_lost(const struct rowlock *lock, struct rowlock_errinfo *reterr)
@@ -81,25 +118,6 @@ static int fail_lost(const struct rowlock *lock, struct rowlock_errinfo *reterr)
 			"acquire " RLK_LOCK_FORMAT
 			": granted, and lost again at once; it is not held",
 			RLK_LOCK_ARGS(lock));
-}
-
-/* Did the draw fail for lack of time, not by the server's refusal? */
-static bool no_time_left(const struct rowlock *lock, int64_t until_ms,
-			 const struct rowlock_errinfo *error)
-{
-	return error->mysql == 0 &&
-	       rlk_now(lock->name->client->clock) >= until_ms;
-}
-
-int rlk_draw_with_grant(struct rowlock *lock, uint64_t wait_ms,
-			int64_t until_ms, struct rowlock_errinfo *reterr)
-{
-	int code = draw_with_grant(lock, wait_ms, until_ms, reterr);
-
-	if (wait_ms && (code == ROWLOCK_EDB || code == ROWLOCK_ECONNECT) &&
-	    no_time_left(lock, until_ms, reterr))
-		return fail_late(lock, reterr);
-	return code;
 }
 
 static uint64_t time_left(const struct rowlock *lock, int64_t until_ms)
@@ -129,7 +147,8 @@ static int acquire_whole(struct rowlock *lock, uint64_t wait_ms,
 						   reterr);
 		/* Last, as a grant that failed is not to be kept. */
 		if (!code && lock->has_at_least)
-			code = keep_with_grant(lock, until_ms, reterr);
+			code = with_grant(lock, &a_keep, wait_ms, until_ms,
+					  reterr);
 		if (code != ROWLOCK_ELOST)
 			return code;
 		/* A try has a call's time: a second one would be late. */
