@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "core/client.h"
+#include "hold/handle.h"
 #include "test.h"
 
 #define AT_LEAST_MS 60000
@@ -93,12 +93,16 @@ static void hold_is_no_longer_good_than_its_keep(void **state)
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
+	int64_t t0 = fake_now(), until;
 	struct rowlock_errinfo err;
 
 	(void) state;
 	fake_next(FAKE_OPEN, (struct fake_answer){ .creep_ms = 4000 });
 	assert_ok(rowlock_acquire(lock, 0, &err));
-	assert_true(rowlock_remaining_ms(lock) <= AT_LEAST_MS * 9 / 10 - 4000);
+	rlk_mutex_lock(&client->mutex);
+	until = lock->hold->upkeep->keep.until_ms;
+	rlk_mutex_unlock(&client->mutex);
+	assert_int_equal(until, t0 + AT_LEAST_MS * 9 / 10);
 	assert_ok(rowlock_release(lock, &err));
 	fake_end(lock, client);
 }
