@@ -222,8 +222,8 @@ static void sweep_one(struct leases *leases, const char *name,
 	if (!rlk_pass_may_remove(pass))
 		return;
 	rlk_pass_set_until(pass);
-	if (rlk_sweep(pass->client, pass->conn, name, slot, holder))
-		pass->result->swept++;
+	pass->result->swept +=
+	    rlk_sweep(pass->client, pass->conn, name, slot, holder);
 	go_on_behind(pass, name, slot);
 }
 

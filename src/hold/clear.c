@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "core/call.h"
+#include "strategy/sweep.h"
 
 #include <inttypes.h>
 
@@ -142,53 +143,75 @@ static enum rlk_fault sweep_past_maximum(struct rowlock_client *client,
 					 struct rlk_conn *conn,
 					 const struct rlk_request *request,
 					 const struct rlk_holder *holder,
-					 bool *ret_swept)
+					 uint64_t *ret_swept)
 {
 	struct rowlock_errinfo error;
+	enum rlk_fault fault = RLK_DONE;
+	bool swept = false;
 
 	if (rlk_trusts_clock(client))
-		return rlk_lease_sweep_expired(conn, request, ret_swept,
-					       &error);
-	if (!holder->looked ||
-	    !rlk_seen_silent(client, holder->attempt, 0, holder->max_ms))
-		return RLK_DONE;
-	return rlk_strategy(ROWLOCK_LEASE)
-	    ->release(conn, request, ret_swept, &error);
+		fault = rlk_lease_sweep_expired(conn, request, &swept, &error);
+	else if (holder->looked &&
+		 rlk_seen_silent(client, holder->attempt, 0, holder->max_ms))
+		fault = rlk_strategy(ROWLOCK_LEASE)
+			    ->release(conn, request, &swept, &error);
+	*ret_swept = swept;
+	return fault;
+}
+
+/* Sweep a lease whose session is absent. Slot 0 is a lock's, which has one. */
+static enum rlk_fault sweep_dead(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 uint64_t *ret_swept)
+{
+	struct rowlock_errinfo error;
+	enum rlk_fault fault;
+	bool swept = false;
+
+	if (request->slot)
+		return rlk_sweep_name(conn, request->name, ret_swept, &error);
+	fault = rlk_lease_sweep_dead(conn, request, &swept, &error);
+	*ret_swept = swept;
+	return fault;
 }
 
 static void tell_swept(struct rowlock_client *client, const char *name,
-		       const struct rlk_holder *holder)
+		       const struct rlk_holder *holder, uint64_t count)
 {
-	rlk_log(&client->log, ROWLOCK_LOG_INFO,
-		"swept the lease on '%s' of %s %" PRIu64, name,
-		holder->absent ? "dead session" : "session", holder->session);
+	if (count > 1)
+		rlk_log(&client->log, ROWLOCK_LOG_INFO,
+			"swept %" PRIu64 " leases on '%s' of dead sessions",
+			count, name);
+	else
+		rlk_log(&client->log, ROWLOCK_LOG_INFO,
+			"swept the lease on '%s' of %s %" PRIu64, name,
+			holder->absent ? "dead session" : "session",
+			holder->session);
 }
 
-bool rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
-	       const char *name, unsigned int slot,
-	       const struct rlk_holder *holder)
+uint64_t rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
+		   const char *name, unsigned int slot,
+		   const struct rlk_holder *holder)
 {
 	const struct rlk_request request = {
 		.name = name,
 		.slot = slot,
 		.attempt = holder->attempt,
 	};
-	struct rowlock_errinfo error;
 	enum rlk_fault fault;
-	bool swept = false;
+	uint64_t swept = 0;
 	int tries = 0;
 
 	do
-		fault =
-		    holder->absent
-			? rlk_lease_sweep_dead(conn, &request, &swept, &error)
-			: sweep_past_maximum(client, conn, &request, holder,
-					     &swept);
+		fault = holder->absent
+			    ? sweep_dead(conn, &request, &swept)
+			    : sweep_past_maximum(client, conn, &request, holder,
+						 &swept);
 	while (passes(fault, &tries));
 	if (fault || !swept)
-		return false;
-	tell_swept(client, name, holder);
-	return true;
+		return 0;
+	tell_swept(client, name, holder, swept);
+	return swept;
 }
 
 /* Returns true if its session may be gone now, even if nothing was deleted: of
@@ -252,7 +275,7 @@ bool rlk_clear_dead(struct rowlock_client *client, struct rlk_conn *conn,
 	if (holder->absent || (holder->has_max && (!rlk_trusts_clock(client) ||
 						   holder->max_left_us <= 0)))
 		return rlk_sweep(client, conn, request->name, request->slot,
-				 holder);
+				 holder) > 0;
 	return false;
 }
 
@@ -271,5 +294,5 @@ void rlk_clear_tell(struct rowlock_client *client, const struct rlk_part *part)
 	if (part->evicted)
 		rlk_evict_tell(client, &session);
 	if (part->swept)
-		tell_swept(client, part->request.name, &holder);
+		tell_swept(client, part->request.name, &holder, 1);
 }

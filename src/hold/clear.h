@@ -4,8 +4,8 @@
 
 /*
  * Removing dead sessions and leases. All of these block on @conn until its
- * deadline, no mutex held, and return true if something was removed; an error
- * only means that nothing was.
+ * deadline, no mutex held, and return true, or how many, if something was
+ * removed; an error only means that nothing was.
  */
 
 #include "core/client.h"
@@ -49,10 +49,11 @@ bool rlk_evict(struct rowlock_client *client, struct rlk_conn *conn,
 void rlk_evict_tell(struct rowlock_client *client,
 		    const struct rlk_candidate *session);
 
-/** Sweep the lease of @holder, if it is dead or past its maximum. */
-bool rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
-	       const char *name, unsigned int slot,
-	       const struct rlk_holder *holder);
+/** Sweep the lease of @holder, if it is dead or past its maximum. Of a name
+ * that many may hold, the others that are dead go along: returns how many. */
+uint64_t rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
+		   const char *name, unsigned int slot,
+		   const struct rlk_holder *holder);
 
 /** Is there a reason to look closer at the holder in an answer? */
 bool rlk_may_be_dead(struct rowlock_client *client,

@@ -14,8 +14,11 @@
  */
 #include "strategy/sweep.h"
 
+#include "strategy/attempt.h"
 #include "strategy/lease_private.h"
 #include "strategy/strategy.h"
+
+#include <string.h>
 
 #define SWEEP                                                                  \
 	"DELETE l FROM business_lease l FORCE INDEX (PRIMARY)"                 \
@@ -51,6 +54,24 @@ const struct rlk_many_def rlk_evict_expired = {
 static const struct rlk_many_def evict_silent = {
 	"evict",
 	EVICT "{(s.id = ?0 AND s.beat = ?1)| OR }",
+};
+
+/* As many as rlk_sweep_name() takes. */
+static const struct rlk_stmt_def look_at_name = {
+	"sweep",
+	"SELECT l.slot, l.attempt FROM business_lease l"
+	" LEFT JOIN lease_session s ON s.id = l.session"
+	" WHERE l.name = ? AND s.id IS NULL ORDER BY l.slot LIMIT 256",
+	.once = true,
+};
+
+_Static_assert(RLK_SWEEP_MOST == 256, "the limit is in the text");
+
+static const struct rlk_many_def sweep_name = {
+	"sweep",
+	"DELETE l FROM business_lease l FORCE INDEX (PRIMARY)"
+	" WHERE " RLK_ATTEMPT_ROWS " AND NOT EXISTS"
+	" (SELECT 1 FROM lease_session s WHERE s.id = l.session)",
 };
 
 /* -------------------------------------------------------- one statement */
@@ -99,5 +120,49 @@ enum rlk_fault rlk_remove_many(struct rlk_conn *conn,
 	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
 	if (!fault)
 		*ret_removed = rlk_packet_affected(packet, 0);
+	return fault;
+}
+
+/* -------------------------------------------------------------- one name */
+
+struct dead {
+	const char *name;
+	size_t count;
+	struct rlk_lease_key keys[RLK_SWEEP_MOST];
+};
+
+static void see_dead(const struct rlk_value *columns, void *arg)
+{
+	struct dead *dead = arg;
+
+	if (dead->count < RLK_SWEEP_MOST)
+		dead->keys[dead->count++] = (struct rlk_lease_key){
+			.name = dead->name,
+			.length = strlen(dead->name),
+			.slot = (unsigned int) columns[0].u64,
+			.attempt = columns[1].u64,
+		};
+}
+
+enum rlk_fault rlk_sweep_name(struct rlk_conn *conn, const char *name,
+			      uint64_t *ret_swept,
+			      struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_text(name) };
+	struct dead dead = { .name = name };
+	struct rlk_packet *packet;
+	enum rlk_fault fault =
+	    rlk_stmt_each(conn, &look_at_name, params, see_dead, &dead, reterr);
+
+	*ret_swept = 0;
+	if (fault || !dead.count)
+		return fault;
+	packet = rlk_packet_begin(conn);
+	if (!packet || rlk_packet_add(packet, &sweep_name, rlk_values_of_key,
+				      dead.keys, dead.count) < 0)
+		return rlk_fail_memory(reterr);
+	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
+	if (!fault)
+		*ret_swept = rlk_packet_affected(packet, 0);
 	return fault;
 }

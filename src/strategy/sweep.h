@@ -52,6 +52,14 @@ enum rlk_fault rlk_remove_many(struct rlk_conn *conn,
 			       uint64_t *ret_removed,
 			       struct rowlock_errinfo *reterr);
 
+/** Sweep the leases of @name whose sessions are absent, whatever their slots
+ * and sessions: RLK_SWEEP_MOST at most, in two statements. *@ret_swept: how
+ * many there were. For names that many may hold: a client that died has left
+ *  several. */
+enum rlk_fault rlk_sweep_name(struct rlk_conn *conn, const char *name,
+			      uint64_t *ret_swept,
+			      struct rowlock_errinfo *reterr);
+
 void rlk_values_of_dead(const void *leases, size_t row,
 			struct rlk_value *ret_values);
 

@@ -456,6 +456,23 @@ void sim_leases_dead(struct sim_session *session)
 	}
 }
 
+void sim_leases_dead_of(struct sim_session *session)
+{
+	unsigned int name = sim_param_name(&session->request, 0);
+
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++) {
+		const struct sim_lease *lease = &sim_tables.leases[i];
+		struct rlk_value *cells;
+
+		if (!lease->there || lease->name != name ||
+		    sim_session_row(lease->session))
+			continue;
+		cells = sim_answer_row(&session->answer, 2);
+		cells[0] = rlk_u64(lease->slot);
+		cells[1] = rlk_u64(lease->attempt);
+	}
+}
+
 /* Name and attempt of each, side by side in one row. */
 void sim_leases_ahead(struct sim_session *session)
 {

@@ -138,6 +138,10 @@ static const struct pattern patterns[] = {
 	{ SIM_SESSIONS_AFTER, "sessions", "SELECT id, beat, ttl, host, pid, "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at) FROM "
 	  "lease_session WHERE id > ? ORDER BY id LIMIT ?", NULL, NULL },
+	{ SIM_DEAD_OF_NAME, "dead-of-name", "SELECT l.slot, l.attempt FROM "
+	  "business_lease l LEFT JOIN lease_session s ON s.id = l.session "
+	  "WHERE l.name = ? AND s.id IS NULL ORDER BY l.slot LIMIT 256", NULL,
+	  NULL },
 	{ SIM_LEASES_DEAD, "dead-leases", "SELECT l.attempt, l.session, "
 	  "s.id IS NULL, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), "
 	  "l.expires_at), TIMESTAMPDIFF(MICROSECOND, l.acquired_at, "
@@ -354,6 +358,9 @@ static const struct {
 	  PERMITS, NULL, { 0, 1, 2 } },
 	{ SIM_DELETE_LEASE, "delete-some", "DELETE l FROM business_lease l "
 	  "FORCE INDEX (PRIMARY) WHERE " PERMITS, NULL, { 0, 1, 2 } },
+	{ SIM_DELETE_LEASE, "sweep-name", "DELETE l FROM business_lease l "
+	  "FORCE INDEX (PRIMARY) WHERE " PERMITS " AND NOT EXISTS (SELECT 1 "
+	  "FROM lease_session s WHERE s.id = l.session)", NULL, { 0, 1, 2 } },
 	{ SIM_ACQUIRE_SEEING, "insert-one-seeing", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
 	  "SELECT p.n, 0 + 0 * LAST_INSERT_ID(COALESCE(IS_USED_LOCK(p.b), 0))"

@@ -48,6 +48,7 @@ enum sim_verb {
 	SIM_KEEP_TAKEN,
 	SIM_SESSIONS_AFTER,
 	SIM_LEASES_DEAD,
+	SIM_DEAD_OF_NAME,
 	SIM_TOKENS_OLD,
 	SIM_CLAIM_LOOK,
 	SIM_STILL_LEASE, /* what a DELETE by the same conditions is about */

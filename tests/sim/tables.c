@@ -561,6 +561,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_LEASES_OF] = sim_leases_of,
 		[SIM_SESSIONS_AFTER] = sessions_after,
 		[SIM_LEASES_DEAD] = sim_leases_dead,
+		[SIM_DEAD_OF_NAME] = sim_leases_dead_of,
 		[SIM_TOKENS_OLD] = tokens_old,
 		[SIM_ROW_MAKE] = make_row,
 		[SIM_BELL_RING] = sim_bell_ring,

@@ -56,6 +56,7 @@ void sim_keep_still(struct sim_session *session);
 void sim_keep_taken(struct sim_session *session);
 void sim_leases_of_name(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
+void sim_leases_dead_of(struct sim_session *session);
 void sim_lease_present(struct sim_session *session);
 /** What a look tells of @lease, in seven cells. */
 void sim_tell_look(struct rlk_value *cells, const struct sim_lease *lease,

@@ -292,6 +292,45 @@ static void packet_leaves_who_has_beaten_since(void **state)
 	assert_int_equal(leases_like(ground, word), 0);
 }
 
+/* Rows with slots from @slot on, of client @who. */
+static void insert(struct ground *ground, int who, const char *name,
+		   unsigned int slot, unsigned int count)
+{
+	test_sql(ground->sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL "
+		 "SELECT i + 1 FROM n WHERE i + 1 < %u) SELECT '%s', %u + i, "
+		 "%llu, 1000 + i, UTC_TIMESTAMP(6) FROM n",
+		 count, name, slot, (unsigned long long) ground->sessions[who]);
+}
+
+static uint64_t sweep_name(struct ground *ground, const char *name)
+{
+	struct rowlock_errinfo err;
+	uint64_t swept = 0;
+
+	assert_done(rlk_sweep_name(ground->conns[0], name, &swept, &err), &err);
+	return swept;
+}
+
+static void the_dead_of_a_name_go_together(void **state)
+{
+	struct ground *ground = *state;
+	const char *name = test_name("shared");
+	const char *other = test_name("shared-not");
+
+	insert(ground, 1, name, 1, 300);
+	insert(ground, 0, name, 301, 2);
+	insert(ground, 1, other, 1, 1);
+	assert_int_equal(sweep_name(ground, name), 0);
+	end_session(ground, 1);
+	assert_int_equal(sweep_name(ground, name), RLK_SWEEP_MOST);
+	assert_int_equal(sweep_name(ground, name), 300 - RLK_SWEEP_MOST);
+	assert_int_equal(sweep_name(ground, name), 0);
+	assert_int_equal(parts_rows(ground, name), 2);
+	assert_int_equal(parts_rows(ground, other), 1);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -307,6 +346,8 @@ int main(void)
 		     only_sessions_that_show_their_beat_are_evicted),
 		EACH("a packet evicts and sweeps", packet_evicts_and_sweeps),
 		EACH("dead neighbours go along", dead_neighbours_go_along),
+		EACH("the dead of a name go together",
+		     the_dead_of_a_name_go_together),
 		EACH("a packet leaves who has beaten since",
 		     packet_leaves_who_has_beaten_since),
 	};

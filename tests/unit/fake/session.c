@@ -178,6 +178,24 @@ enum rlk_fault rlk_lease_sweep_dead(struct rlk_conn *conn,
 	return sweep(&op, request, is_dead, ret_swept, reterr);
 }
 
+/* The model's names have one lease each. */
+enum rlk_fault rlk_sweep_name(struct rlk_conn *conn, const char *name,
+			      uint64_t *ret_swept,
+			      struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_SWEEP_DEAD, .conn = conn };
+	const struct world_lease *lease = world_lease(name);
+	const struct rlk_request request = {
+		.name = name,
+		.attempt = lease ? lease->attempt : 0,
+	};
+	bool swept;
+	enum rlk_fault fault = sweep(&op, &request, is_dead, &swept, reterr);
+
+	*ret_swept = swept;
+	return fault;
+}
+
 enum rlk_fault rlk_lease_sweep_expired(struct rlk_conn *conn,
 				       const struct rlk_request *request,
 				       bool *ret_swept,
