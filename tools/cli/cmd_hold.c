@@ -31,7 +31,7 @@ static const char help[] =
     "                             releases: rowlock-hold(7)\n"
     "      --guarded              ... with the SQL that ties a transaction to "
     "it;\n"
-    "                             --guarded=call: as a CALL\n"
+    "                             as a CALL by --guarded=call\n"
     "\nExits with 0 when it was released; 1 not acquired; 124 lock lost; 125 "
     "own\n"
     "failure.\n"
