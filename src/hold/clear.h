@@ -49,8 +49,8 @@ bool rlk_evict(struct rowlock_client *client, struct rlk_conn *conn,
 void rlk_evict_tell(struct rowlock_client *client,
 		    const struct rlk_candidate *session);
 
-/** Sweep the lease of @holder, if it is dead or past its maximum. Of a name
- * that many may hold, the others that are dead go along: returns how many. */
+/** Sweep the lease of @holder, if it is dead or past its maximum. If many may
+ *  hold the name, the others that are dead go along. Returns how many. */
 uint64_t rlk_sweep(struct rowlock_client *client, struct rlk_conn *conn,
 		   const char *name, unsigned int slot,
 		   const struct rlk_holder *holder);
