@@ -30,13 +30,13 @@ static bool is_gone(void *arg)
 	return fake_lease("job") != *(uint64_t *) arg;
 }
 
-static void release_is_one_statement_with_the_attempt(void **state)
+FAKE(release_is_one_statement_with_the_attempt,
+     "a release is one statement with the attempt")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
@@ -51,14 +51,13 @@ static void release_is_one_statement_with_the_attempt(void **state)
 	fake_end(lock, client);
 }
 
-static void release_without_a_hold_is_refused(void **state)
+FAKE(release_without_a_hold_is_refused, "a release without a hold is refused")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 	uint64_t token;
 
-	(void) state;
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ENOTHELD, &err);
@@ -69,13 +68,13 @@ static void release_without_a_hold_is_refused(void **state)
 	fake_end(lock, client);
 }
 
-static void release_without_an_answer_is_sent_again(void **state)
+FAKE(release_without_an_answer_is_sent_again,
+     "a release without an answer is sent again")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		/* Its row is gone at the second look, by our own doing. */
@@ -141,29 +140,16 @@ static void leave_it(struct rowlock *lock)
 	(void) lock;
 }
 
-/* A row that is gone need not have been deleted by one of two DELETEs of ours.
- */
-static void release_without_an_answer_tells_no_more_than_it_knows(void **state)
-{
-	(void) state;
-	befall(0, break_it, ROWLOCK_EUNKNOWN);
-	befall(0, evict_it, ROWLOCK_EUNKNOWN);
-	befall(0, take_it_and_fall_silent, ROWLOCK_EUNKNOWN);
-	befall(60000, take_it, ROWLOCK_EUNKNOWN);
-	befall(0, take_it, 0);
-	befall(60000, leave_it, 0);
-}
-
 /* The look behind a heartbeat leaves out a row that a transaction may be giving
  * back. A row that somebody has deleted by hand is then missed later. */
-static void release_of_a_row_that_was_left_out_tells_no_more(void **state)
+FAKE(release_of_a_row_that_was_left_out_tells_no_more,
+     "a release of a row that was left out tells no more")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		assert_ok(rowlock_acquire(other, 0, &err));
@@ -189,15 +175,28 @@ static void release_of_a_row_that_was_left_out_tells_no_more(void **state)
 	fake_end(lock, client);
 }
 
+/* A row that is gone need not have been deleted by one of two DELETEs of ours.
+ */
+FAKE(release_without_an_answer_tells_no_more_than_it_knows,
+     "a release without an answer tells no more than it knows")
+{
+	befall(0, break_it, ROWLOCK_EUNKNOWN);
+	befall(0, evict_it, ROWLOCK_EUNKNOWN);
+	befall(0, take_it_and_fall_silent, ROWLOCK_EUNKNOWN);
+	befall(60000, take_it, ROWLOCK_EUNKNOWN);
+	befall(0, take_it, 0);
+	befall(60000, leave_it, 0);
+}
+
 /* The session's count is compared with the one that was known when the hold was
  * let go. A break that is being looked up may have been of this hold. */
-static void release_during_a_look_for_breaks_tells_no_more(void **state)
+FAKE(release_during_a_look_for_breaks_tells_no_more,
+     "a release during a look for breaks tells no more")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	break_it(lock);
 	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true });
@@ -208,7 +207,8 @@ static void release_during_a_look_for_breaks_tells_no_more(void **state)
 	fake_end(lock, client);
 }
 
-static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
+FAKE(release_that_never_gets_an_answer_goes_to_the_chores,
+     "a release that never gets an answer goes to the chores")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -218,7 +218,6 @@ static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
 	struct rowlock_errinfo err;
 	uint64_t attempt;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	attempt = fake_lease("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
@@ -245,13 +244,13 @@ static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
 	fake_client_end(client);
 }
 
-static void release_in_others_way_is_tried_again(void **state)
+FAKE(release_in_others_way_is_tried_again,
+     "a release in others' way is tried again")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
 						      .skip = true,
@@ -273,13 +272,13 @@ static void release_in_others_way_is_tried_again(void **state)
 	fake_end(lock, client);
 }
 
-static void release_of_a_row_that_is_gone_says_lost(void **state)
+FAKE(release_of_a_row_that_is_gone_says_lost,
+     "a release of a row that is gone says lost")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
 	fake_session_add(77);
@@ -292,7 +291,8 @@ static void release_of_a_row_that_is_gone_says_lost(void **state)
 }
 
 /* Its time comes up at one of the looks at the clock that a release makes. */
-static void release_that_finds_the_time_up_says_why(void **state)
+FAKE(release_that_finds_the_time_up_says_why,
+     "a release that finds the time up says why")
 {
 	for (unsigned int look = 1; look <= 2; look++) {
 		struct rowlock_client *client = fake_client();
@@ -310,7 +310,8 @@ static void release_that_finds_the_time_up_says_why(void **state)
 	}
 }
 
-static void handle_whose_hold_was_lost_cannot_release_the_next(void **state)
+FAKE(handle_whose_hold_was_lost_cannot_release_the_next,
+     "a handle whose hold was lost cannot release the next")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *old =
@@ -319,7 +320,6 @@ static void handle_whose_hold_was_lost_cannot_release_the_next(void **state)
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(old, 0, &err));
 	fake_lease_remove("job");
 	assert_code(rowlock_verify(old, &err), ROWLOCK_ELOST, &err);
@@ -337,13 +337,13 @@ static void handle_whose_hold_was_lost_cannot_release_the_next(void **state)
 	fake_client_end(client);
 }
 
-static void every_level_of_a_lost_hold_is_released(void **state)
+FAKE(every_level_of_a_lost_hold_is_released,
+     "every level of a lost hold is released")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
@@ -357,7 +357,8 @@ static void every_level_of_a_lost_hold_is_released(void **state)
 	fake_end(lock, client);
 }
 
-static void next_waiters_turn_comes_when_the_server_has_answered(void **state)
+FAKE(next_waiters_turn_comes_when_the_server_has_answered,
+     "the next waiter's turn comes when the server answered")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock =
@@ -367,7 +368,6 @@ static void next_waiters_turn_comes_when_the_server_has_answered(void **state)
 	struct fake_person *eve = fake_person();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
 	fake_await_line(lock, 1);
@@ -391,36 +391,4 @@ static void next_waiters_turn_comes_when_the_server_has_answered(void **state)
 	fake_client_end(client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a release is one statement with the attempt",
-		     release_is_one_statement_with_the_attempt),
-		FAKE("a release without a hold is refused",
-		     release_without_a_hold_is_refused),
-		FAKE("a release without an answer is sent again",
-		     release_without_an_answer_is_sent_again),
-		FAKE("a release of a row that was left out tells no more",
-		     release_of_a_row_that_was_left_out_tells_no_more),
-		FAKE("a release without an answer tells no more than it knows",
-		     release_without_an_answer_tells_no_more_than_it_knows),
-		FAKE("a release during a look for breaks tells no more",
-		     release_during_a_look_for_breaks_tells_no_more),
-		FAKE("a release that never gets an answer goes to the chores",
-		     release_that_never_gets_an_answer_goes_to_the_chores),
-		FAKE("a release in others' way is tried again",
-		     release_in_others_way_is_tried_again),
-		FAKE("a release of a row that is gone says lost",
-		     release_of_a_row_that_is_gone_says_lost),
-		FAKE("a release that finds the time up says why",
-		     release_that_finds_the_time_up_says_why),
-		FAKE("a handle whose hold was lost cannot release the next",
-		     handle_whose_hold_was_lost_cannot_release_the_next),
-		FAKE("every level of a lost hold is released",
-		     every_level_of_a_lost_hold_is_released),
-		FAKE("the next waiter's turn comes when the server answered",
-		     next_waiters_turn_comes_when_the_server_has_answered),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -111,10 +111,8 @@ struct fake_call {
 };
 
 /** A test of this world, and the sentence that it proves. */
-#define FAKE(sentence, function)                                               \
-	{                                                                      \
-		sentence, function, fake_setup, fake_teardown, NULL            \
-	}
+#define FAKE(function, sentence)                                               \
+	CASE_WITH(function, sentence, fake_setup, fake_teardown)
 
 /** Before and after each test. */
 int fake_setup(void **state);
