@@ -44,13 +44,12 @@ FAKE(free_releases_what_another_thread_holds,
 FAKE(free_ends_an_acquire_and_waits_for_it,
      "free ends an acquire and waits for it")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *held =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -60,18 +59,16 @@ FAKE(free_ends_an_acquire_and_waits_for_it,
 	assert_ok(rowlock_release(held, &err));
 	fake_lock_end(held);
 	fake_person_end(bob);
-	fake_client_end(client);
 }
 
 FAKE(free_without_an_answer_leaves_the_row_to_the_client,
      "free without an answer leaves the row to the client")
 {
+	FAKE_CLIENT();
 	const struct fake_answer no_answer = { .given = true,
 					       .skip = true,
 					       .result = RLK_UNKNOWN };
-	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_RELEASE, no_answer);
@@ -80,7 +77,6 @@ FAKE(free_without_an_answer_leaves_the_row_to_the_client,
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	assert_ok(rowlock_acquire(lock, 1000, &err));
 	rowlock_free(lock);
-	fake_client_end(client);
 }
 
 static void free_itself(struct rowlock *lock, void *arg)
@@ -91,9 +87,8 @@ static void free_itself(struct rowlock *lock, void *arg)
 
 FAKE(lost_callback_may_free_its_lock, "a lost callback may free its lock")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 	_Atomic int done = 0;
 
 	rowlock_on_lost(lock, free_itself, &done);
@@ -102,7 +97,6 @@ FAKE(lost_callback_may_free_its_lock, "a lost callback may free its lock")
 	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
 	fake_advance(10000);
 	fake_until(fake_is_one, &done);
-	fake_client_end(client);
 }
 
 struct gate {
@@ -226,9 +220,7 @@ static void free_the_client(struct rowlock *lock, void *arg)
 
 FAKE(callback_frees_no_client, "a callback frees no client")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	rowlock_on_lost(lock, free_the_client, client);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -236,7 +228,6 @@ FAKE(callback_frees_no_client, "a callback frees no client")
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	/* Waits for the callback. */
 	rowlock_on_lost(lock, NULL, NULL);
-	fake_end(lock, client);
 }
 
 CASE_MAIN(case_main)

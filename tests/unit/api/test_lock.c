@@ -14,9 +14,8 @@
 
 FAKE(lock_that_is_held_is_not_freed, "a lock that is held is not freed")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_string_equal(rowlock_name(lock), "job");
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -25,17 +24,15 @@ FAKE(lock_that_is_held_is_not_freed, "a lock that is held is not freed")
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_try_free(lock, &err));
 	assert_ok(rowlock_try_free(NULL, &err));
-	fake_client_end(client);
 }
 
 FAKE(lock_in_use_by_another_thread_is_not_freed,
      "a lock in use by another thread is not freed")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -51,7 +48,6 @@ FAKE(lock_in_use_by_another_thread_is_not_freed,
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(rowlock_try_free(lock, &err));
 	fake_person_end(bob);
-	fake_client_end(client);
 }
 
 FAKE(client_with_locks_is_not_freed, "a client with locks is not freed")
@@ -97,8 +93,7 @@ FAKE(client_leaves_no_session_behind, "a client leaves no session behind")
 
 FAKE(freep_releases_every_level, "freep releases every level")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT();
 
 	for (int i = 0; i < 2; i++) {
 		__attribute__((cleanup(rowlock_freep))) struct rowlock *lock =
@@ -110,7 +105,6 @@ FAKE(freep_releases_every_level, "freep releases every level")
 	}
 	assert_int_equal(fake_lease("job"), 0);
 	assert_int_equal(fake_row("job"), 0);
-	fake_client_end(client);
 }
 
 /* In the child: a bit for each call that does not say "forked". */
@@ -190,9 +184,7 @@ FAKE(reason_of_a_loss_is_there_until_the_release,
 FAKE(child_of_fork_is_refused_and_changes_nothing,
      "a child of fork is refused and changes nothing")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	int status;
 	pid_t pid;
 
@@ -211,7 +203,6 @@ FAKE(child_of_fork_is_refused_and_changes_nothing,
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 static void run(struct rowlock *lock, void *arg)
@@ -228,8 +219,7 @@ static void run_and_lose(struct rowlock *lock, void *arg)
 
 FAKE(execute_runs_while_it_holds, "execute runs while it holds")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT();
 	int count = 0;
 
 	assert_ok(
@@ -257,7 +247,6 @@ FAKE(execute_runs_while_it_holds, "execute runs while it holds")
 	assert_code(rowlock_execute(client, "job", NULL, 0, NULL, &count, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_int_equal(count, 3);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

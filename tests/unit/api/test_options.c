@@ -363,10 +363,9 @@ CASE(login_that_may_not_come_back_is_reported_once,
 
 FAKE(locks_options_have_limits, "a lock's options have limits")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 	char info[300];
 
 #define refuse_lock(words)                                                     \
@@ -413,16 +412,14 @@ FAKE(locks_options_have_limits, "a lock's options have limits")
 	refuse_lock("; give at most 255 characters of UTF-8");
 	options.info = "";
 	allow_lock();
-	fake_client_end(client);
 }
 
 FAKE(bad_names_are_refused_by_name, "bad names are refused by name")
 {
+	FAKE_CLIENT();
 	static const char *const names[] = { "", "a ", "a\nb", "\xff",
 					     "\xed\xa0\x80" };
-	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(names); i++) {
 		assert_code(rowlock_new(client, names[i], NULL, &lock, &err),
@@ -442,7 +439,6 @@ FAKE(bad_names_are_refused_by_name, "bad names are refused by name")
 	assert_code(rowlock_break(client, (enum rowlock_strategy) 7, "a", &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_null(lock);
-	fake_client_end(client);
 }
 
 FAKE(row_is_refused_where_there_are_several_writers,
@@ -478,11 +474,10 @@ static int count_entry(const struct rowlock_entry *entry, void *arg)
 FAKE(listing_and_reaping_check_their_options,
      "listing and reaping check their options")
 {
+	FAKE_CLIENT();
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_reap_options reap = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
 	int count = 0;
 
 	assert_ok(rowlock_list(client, NULL, count_entry, &count, &err));
@@ -505,7 +500,6 @@ FAKE(listing_and_reaping_check_their_options,
 	result.size--;
 	assert_code(rowlock_reap(client, &reap, &result, &err), ROWLOCK_EINVAL,
 		    &err);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

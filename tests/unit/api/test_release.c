@@ -33,9 +33,7 @@ static bool is_gone(void *arg)
 FAKE(release_is_one_statement_with_the_attempt,
      "a release is one statement with the attempt")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -48,14 +46,11 @@ FAKE(release_is_one_statement_with_the_attempt,
 	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt !=
 		    fake_call(FAKE_ACQUIRE, 0).attempt);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(release_without_a_hold_is_refused, "a release without a hold is refused")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token;
 
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
@@ -65,15 +60,12 @@ FAKE(release_without_a_hold_is_refused, "a release without a hold is refused")
 	assert_ok(rowlock_release(lock, &err));
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
-	fake_end(lock, client);
 }
 
 FAKE(release_without_an_answer_is_sent_again,
      "a release without an answer is sent again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
@@ -83,7 +75,6 @@ FAKE(release_without_an_answer_is_sent_again,
 		assert_int_equal(fake_lease("job"), 0);
 		assert_int_equal(fake_count(FAKE_RELEASE), 2 * (i + 1));
 	}
-	fake_end(lock, client);
 }
 
 /* A hold, and a release of it whose first request did not get there; in between
@@ -247,9 +238,7 @@ FAKE(release_that_never_gets_an_answer_goes_to_the_chores,
 FAKE(release_in_others_way_is_tried_again,
      "a release in others' way is tried again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
@@ -269,15 +258,12 @@ FAKE(release_in_others_way_is_tried_again,
 		    fake_call(FAKE_RELEASE, 0).conn);
 	assert_int_equal(fake_call(FAKE_RELEASE, 2).conn,
 			 fake_call(FAKE_RELEASE, 0).conn);
-	fake_end(lock, client);
 }
 
 FAKE(release_of_a_row_that_is_gone_says_lost,
      "a release of a row that is gone says lost")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
@@ -287,7 +273,6 @@ FAKE(release_of_a_row_that_is_gone_says_lost,
 	assert_int_equal(rowlock_held(lock), 0);
 	/* What another has is not touched. */
 	assert_int_equal(fake_lease("job"), 7);
-	fake_end(lock, client);
 }
 
 /* Its time comes up at one of the looks at the clock that a release makes. */
@@ -313,12 +298,11 @@ FAKE(release_that_finds_the_time_up_says_why,
 FAKE(handle_whose_hold_was_lost_cannot_release_the_next,
      "a handle whose hold was lost cannot release the next")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *old =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct rowlock *new =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(old, 0, &err));
 	fake_lease_remove("job");
@@ -334,15 +318,12 @@ FAKE(handle_whose_hold_was_lost_cannot_release_the_next,
 	assert_ok(rowlock_release(new, &err));
 	fake_lock_end(old);
 	fake_lock_end(new);
-	fake_client_end(client);
 }
 
 FAKE(every_level_of_a_lost_hold_is_released,
      "every level of a lost hold is released")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -354,7 +335,6 @@ FAKE(every_level_of_a_lost_hold_is_released,
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(next_waiters_turn_comes_when_the_server_has_answered,

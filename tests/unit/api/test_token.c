@@ -105,9 +105,7 @@ FAKE(server_that_has_lost_the_tokens_is_told_of_them,
 FAKE(token_that_is_too_small_is_not_shown,
      "a token that is too small is not shown")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token = 99;
 
 	for (int i = 0; i < 2; i++) {
@@ -124,15 +122,12 @@ FAKE(token_that_is_too_small_is_not_shown,
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_true(token_of(lock) > 2);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(token_of_a_hold_that_ends_meanwhile_is_not_shown,
      "the token of a hold that ends meanwhile is not shown")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token = 99;
 
 	fake_always(FAKE_BEAT, no_answer);
@@ -141,15 +136,12 @@ FAKE(token_of_a_hold_that_ends_meanwhile_is_not_shown,
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(token, 99);
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_end(lock, client);
 }
 
 FAKE(stale_holder_draws_nothing_and_learns_it,
      "a stale holder draws nothing and learns it")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token = 99;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -161,7 +153,6 @@ FAKE(stale_holder_draws_nothing_and_learns_it,
 	/* From now on without asking. */
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(fake_count(FAKE_DRAW), 1);
-	fake_end(lock, client);
 }
 
 static unsigned int gets_of(int bay)
@@ -177,9 +168,7 @@ static unsigned int gets_of(int bay)
 FAKE(row_token_is_drawn_where_each_statement_commits,
      "a row token is drawn where each statement commits")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(gets_of(RLK_BAY_ROW), 1);
@@ -187,15 +176,12 @@ FAKE(row_token_is_drawn_where_each_statement_commits,
 	assert_int_equal(gets_of(RLK_BAY_ROW), 1);
 	assert_true(fake_call(FAKE_DRAW, 0).conn != fake_row("job"));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(row_token_is_confirmed_on_the_holds_connection,
      "a row token is confirmed on the hold's connection")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	uint64_t token = 99;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -212,16 +198,13 @@ FAKE(row_token_is_confirmed_on_the_holds_connection,
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(token, 99);
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_end(lock, client);
 }
 
 FAKE(draw_is_tried_again, "a draw is tried again")
 {
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	static const int results[] = { RLK_BUSY, RLK_CONFLICT, RLK_KILLED,
 				       RLK_UNKNOWN };
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	for (size_t i = 0; i < TEST_SIZE(results); i++)
@@ -231,14 +214,11 @@ FAKE(draw_is_tried_again, "a draw is tried again")
 	assert_int_equal(token_of(lock), 5);
 	assert_int_equal(fake_count(FAKE_DRAW), 5);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(refused_draw_may_be_asked_again, "a refused draw may be asked again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -250,19 +230,15 @@ FAKE(refused_draw_may_be_asked_again, "a refused draw may be asked again")
 	assert_int_equal(rowlock_held(lock), 1);
 	token_of(lock);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(token_with_grant_is_there_or_there_is_no_hold,
      "a token with the grant is there, or there is no hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
 	const struct fake_answer refused = { .given = true,
 					     .skip = true,
 					     .result = RLK_REFUSED };
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	/* In one packet; of the second hold it is another. */
@@ -288,7 +264,6 @@ FAKE(token_with_grant_is_there_or_there_is_no_hold,
 	assert_int_equal(fake_lease("job"), 0);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 /* As if it had been drawn by itself, it has its bell, and what cannot pass is
@@ -381,10 +356,7 @@ static void lose_another(struct rowlock_client *client)
 FAKE(grant_lost_before_its_token_is_asked_for_again,
      "a grant that is lost before its token is drawn is asked for again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
 	_Atomic int told = 0;
 
 	rowlock_on_lost(lock, fake_count_loss, (void *) &told);
@@ -401,7 +373,6 @@ FAKE(grant_lost_before_its_token_is_asked_for_again,
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	fake_until(fake_is_one, (void *) &told);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
 /* The row and the token cost a statement each. */
@@ -458,11 +429,8 @@ FAKE(cancel_behind_the_grant_is_forgotten,
 FAKE(grant_that_comes_too_late_for_its_token_is_given_back,
      "a grant that comes too late for its token is given back")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_next(FAKE_KILL_QUERY, (struct fake_answer){
@@ -483,17 +451,13 @@ FAKE(grant_that_comes_too_late_for_its_token_is_given_back,
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(token_with_grant_does_not_wait_for_a_ping_that_hangs,
      "a token with the grant does not wait for a ping that hangs")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_unlock("job");
 	fake_next(FAKE_DRAW, (struct fake_answer){ .wait = true });
@@ -509,7 +473,6 @@ FAKE(token_with_grant_does_not_wait_for_a_ping_that_hangs,
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_let(FAKE_CONFIRM);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(draw_without_a_connection_in_time_is_a_wait_that_was_too_short,

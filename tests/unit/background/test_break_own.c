@@ -16,12 +16,11 @@ static bool job_is_free(void *arg)
 FAKE(own_row_is_ended_without_a_look,
      "an own row is ended without a look who has it")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *next = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct fake_person *bob = fake_person();
 	_Atomic int told = 0;
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, fake_count_loss, &told);
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
@@ -45,16 +44,13 @@ FAKE(own_row_is_ended_without_a_look,
 	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_lock_end(next);
-	fake_client_end(client);
 }
 
 FAKE(owner_that_talks_to_the_server_is_not_waited_for,
      "an owner that talks to the server is not waited for")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
@@ -69,16 +65,13 @@ FAKE(owner_that_talks_to_the_server_is_not_waited_for,
 	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
 		    NULL);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* It is not known then what the server has seen; it is not held in any case. */
 FAKE(server_that_does_not_answer_is_told_of,
      "a server that does not answer to a break is told of")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_FENCE, (struct fake_answer){ .given = true,
@@ -91,7 +84,6 @@ FAKE(server_that_does_not_answer_is_told_of,
 	/* Its connection is closed all the same. */
 	fake_until(job_is_free, NULL);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
 CASE_MAIN(case_main)

@@ -173,9 +173,7 @@ FAKE(a_release_does_not_go_to_the_old_server,
 FAKE(a_row_hold_goes_on_until_it_ends_by_itself,
      "a row hold goes on until it ends by itself")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	uint64_t conn;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -188,16 +186,13 @@ FAKE(a_row_hold_goes_on_until_it_ends_by_itself,
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_true(fake_row("job") != conn);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(who_waits_for_a_row_waits_on_a_new_connection,
      "who waits for a row waits on a new connection")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	/* The end of a slice. */
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
@@ -212,7 +207,6 @@ FAKE(who_waits_for_a_row_waits_on_a_new_connection,
 	assert_true(fake_row("job") != fake_call(FAKE_ACQUIRE, 0).conn);
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 CASE_MAIN(case_main)

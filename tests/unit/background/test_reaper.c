@@ -24,12 +24,11 @@ static struct rowlock_client *reaper(void)
 FAKE(a_pass_behind_a_whole_one_looks_at_all,
      "a pass behind a whole one looks at all")
 {
+	FAKE_CLIENT();
 	static const char *const names[] = { "b", "a", "b" };
-	struct rowlock_client *client = fake_client();
 
 	for (size_t i = 0; i < TEST_SIZE(names); i++) {
 		struct rowlock_reap_result result = { .size = sizeof(result) };
-		struct rowlock_errinfo err;
 
 		/* Its session is gone. */
 		fake_lease_add(names[i], 70 + i, 7);
@@ -37,7 +36,6 @@ FAKE(a_pass_behind_a_whole_one_looks_at_all,
 		assert_int_equal(result.swept, 1);
 		assert_int_equal(fake_lease(names[i]), 0);
 	}
-	fake_client_end(client);
 }
 
 FAKE(while_another_reaps_a_client_only_looks,
@@ -123,14 +121,12 @@ FAKE(lost_race_for_the_turn_is_no_error, "a lost race for the turn is no error")
 /* A person wants it now. */
 FAKE(call_asks_for_no_turn, "a call asks for no turn")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT();
 
 	for (int i = 0; i < 2; i++)
 		assert_ok(rowlock_reap(client, NULL, NULL, &err));
 	assert_int_equal(fake_count(FAKE_SESSIONS), 2);
 	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), 0);
-	fake_client_end(client);
 }
 
 static const struct fake_answer silence = { .given = true,
@@ -139,10 +135,9 @@ static const struct fake_answer silence = { .given = true,
 
 FAKE(call_says_that_no_answer_came, "a call says that no answer came")
 {
+	FAKE_CLIENT();
 	static const enum fake_op ops[] = { FAKE_SESSIONS, FAKE_DEAD,
 					    FAKE_TOKENS };
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(ops); i++) {
 		fake_next(ops[i], silence);
@@ -150,7 +145,6 @@ FAKE(call_says_that_no_answer_came, "a call says that no answer came")
 			    ROWLOCK_ECONNECT, &err);
 		assert_non_null(strstr(err.message, "no answer from"));
 	}
-	fake_client_end(client);
 }
 
 static void count_silence(enum rowlock_log_level level, const char *message,

@@ -109,11 +109,10 @@ FAKE(what_changes_is_told_once, "what changes is told, once")
 FAKE(token_is_above_all_that_was_watched,
      "a token is above all that was watched")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "seat");
 	struct rowlock_watch *one;
 	struct told told = { 0 };
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	fake_know("seat", ROWLOCK_STATE_HELD, 7, 0, 41);
@@ -128,7 +127,6 @@ FAKE(token_is_above_all_that_was_watched,
 	assert_ok(rowlock_release(lock, &err));
 	fake_lock_end(lock);
 	end_watch(one);
-	fake_client_end(client);
 }
 
 FAKE(watches_of_a_client_share_a_statement,
@@ -239,16 +237,14 @@ FAKE(single_misses_are_not_told, "single misses are not told")
 FAKE(client_that_is_watched_by_is_not_freed,
      "a client that has watches is not freed")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct told told = { 0 };
 	struct rowlock_watch *one = watch(client, "seat", INTERVAL_MS, &told);
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_client_try_free(client, &err), ROWLOCK_EHELD, &err);
 	assert_non_null(strstr(err.message, "watches"));
 	end_watch(one);
 	rowlock_watch_free(NULL);
-	fake_client_end(client);
 }
 
 /* A callback that ends its own watch. */
@@ -322,10 +318,9 @@ static void end_and_read(const struct rowlock_entry *entry, void *arg)
 FAKE(what_is_told_outlives_its_watch,
      "what is told outlives a watch that is ended there")
 {
+	FAKE_CLIENT();
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
 	struct last last = { .watch = NULL };
-	struct rowlock_errinfo err;
 
 	options.interval_ms = INTERVAL_MS;
 	fake_always(FAKE_NAMES, no_answer);
@@ -340,15 +335,13 @@ FAKE(what_is_told_outlives_its_watch,
 	fake_until(fake_is_one, &last.done);
 	assert_int_equal(last.state, ROWLOCK_STATE_UNKNOWN);
 	assert_string_equal(last.name, "seat");
-	fake_client_end(client);
 }
 
 FAKE(bad_watches_are_refused, "bad watches are refused")
 {
+	FAKE_CLIENT();
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
 	struct rowlock_watch *none = NULL;
-	struct rowlock_errinfo err;
 	struct told told;
 
 	assert_code(
@@ -374,7 +367,6 @@ FAKE(bad_watches_are_refused, "bad watches are refused")
 	    rowlock_watch_new(client, "a", &options, note, &told, &none, &err),
 	    ROWLOCK_EINVAL, &err);
 	assert_null(none);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

@@ -41,34 +41,29 @@ static void stranger_takes_it(void)
 FAKE(try_takes_the_name_of_a_holder_whose_session_is_gone,
      "a try takes the name of a holder whose session is gone")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	fake_lease_add("job", 7, 77);
 	assert_int_equal(try_once(lock), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
-	fake_end(lock, client);
 }
 
 FAKE(try_evicts_a_holder_whose_session_has_expired,
      "a try evicts a holder whose session has expired")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	stranger_takes_it();
 	fake_session_expire(77);
 	assert_int_equal(try_once(lock), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_false(fake_session_there(77));
-	fake_end(lock, client);
 }
 
 FAKE(living_holder_is_left_alone, "a living holder is left alone")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	stranger_takes_it();
 	for (int i = 0; i < 3; i++) {
@@ -80,14 +75,12 @@ FAKE(living_holder_is_left_alone, "a living holder is left alone")
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 0);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_end(lock, client);
 }
 
 FAKE(holder_that_beat_in_the_last_moment_keeps_its_name,
      "a holder that beat in the last moment keeps its name")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	packets_are_refused();
 	stranger_takes_it();
@@ -96,7 +89,6 @@ FAKE(holder_that_beat_in_the_last_moment_keeps_its_name,
 	fake_next(FAKE_EVICT_EXPIRED, (struct fake_answer){ .skip = true });
 	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_end(lock, client);
 }
 
 /* Somebody else evicts it in the same moment: its lease is dead all the same.
@@ -104,10 +96,8 @@ FAKE(holder_that_beat_in_the_last_moment_keeps_its_name,
 FAKE(holder_that_another_evicts_is_swept,
      "a holder that another evicts is swept")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	packets_are_refused();
 	stranger_takes_it();
@@ -121,14 +111,12 @@ FAKE(holder_that_another_evicts_is_swept,
 	assert_code(fake_hear(bob, &err), 0, &err);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(removal_in_others_way_is_tried_again_a_few_times,
      "a removal in others' way is tried again a few times")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	packets_are_refused();
 	fake_lease_add("job", 7, 77);
@@ -146,7 +134,6 @@ FAKE(removal_in_others_way_is_tried_again_a_few_times,
 			.given = true, .skip = true, .result = RLK_BUSY });
 	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 6);
-	fake_end(lock, client);
 }
 
 /* The server's clock does not count: look at the beat, twice. */
@@ -274,9 +261,7 @@ static bool has_jumped(void *arg)
 FAKE(server_clock_that_is_slewed_has_not_jumped,
      "a server clock that is slewed has not jumped")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	fake_await(FAKE_TIME, 1);
 	fake_advance(9900);
@@ -289,14 +274,12 @@ FAKE(server_clock_that_is_slewed_has_not_jumped,
 	assert_int_equal(fake_count(FAKE_TIME), 1);
 	assert_false(has_jumped(client));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(server_clock_that_jumped_decides_no_more,
      "a server's clock that jumped decides no more")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	stranger_takes_it();
 	fake_session_expire(77);
@@ -308,7 +291,6 @@ FAKE(server_clock_that_jumped_decides_no_more,
 	fake_advance(10000);
 	fake_pass_until(has_jumped, client);
 	expect_observation(lock);
-	fake_end(lock, client);
 }
 
 /* What a clock may be slewed by counts from the last look, not from the first.
@@ -340,21 +322,18 @@ FAKE(small_jump_is_seen_after_a_long_time,
 FAKE(who_has_more_left_than_its_ttl_is_observed,
      "who has more left than its TTL is observed")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	stranger_takes_it();
 	fake_session_prolong(77, 3600000);
 	expect_observation(lock);
-	fake_end(lock, client);
 }
 
 FAKE(reaper_observes_who_has_more_left_than_its_ttl,
      "the reaper observes who has more left than its TTL")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_errinfo err;
 
 	fake_session_add(77);
 	fake_session_prolong(77, 3600000);
@@ -363,14 +342,12 @@ FAKE(reaper_observes_who_has_more_left_than_its_ttl,
 	fake_advance(SILENT_MS);
 	assert_ok(rowlock_reap(client, NULL, &result, &err));
 	assert_int_equal(result.evicted, 1);
-	fake_client_end(client);
 }
 
 FAKE(clock_that_has_kept_its_pace_for_a_day_decides_again,
      "a clock that has kept its pace for a day decides again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	stranger_takes_it();
 	fake_session_prolong(77, 3600000);
@@ -388,14 +365,12 @@ FAKE(clock_that_has_kept_its_pace_for_a_day_decides_again,
 	fake_advance(1);
 	assert_int_equal(try_once(lock), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
-	fake_end(lock, client);
 }
 
 FAKE(clock_that_jumps_again_is_watched_for_another_day,
      "a clock that jumps again is watched for another day")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	stranger_takes_it();
 	/* Twenty hours after one jump, and five before the present. */
@@ -411,13 +386,11 @@ FAKE(clock_that_jumps_again_is_watched_for_another_day,
 	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 0);
-	fake_end(lock, client);
 }
 
 FAKE(lease_past_its_maximum_is_swept, "a lease past its maximum is swept")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	packets_are_refused();
 	stranger_takes_it();
@@ -428,17 +401,14 @@ FAKE(lease_past_its_maximum_is_swept, "a lease past its maximum is swept")
 	assert_true(fake_call(FAKE_SWEEP_EXPIRED, 0).attempt == 7);
 	/* Its session goes on. */
 	assert_true(fake_session_there(77));
-	fake_end(lock, client);
 }
 
 /* Polls tell nothing of the holder: when to look is planned by the first. */
 FAKE(waiter_looks_again_when_the_maximum_is_over,
      "a waiter looks again when the maximum is over")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	int64_t began_ms = fake_now();
 
 	stranger_takes_it();
@@ -450,7 +420,6 @@ FAKE(waiter_looks_again_when_the_maximum_is_over,
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* As above, but it is the maximum of one hold: its session lives on. */
@@ -510,8 +479,7 @@ FAKE(observer_that_cannot_look_leaves_it_alone,
 FAKE(eviction_that_is_refused_leaves_the_holder,
      "an eviction that is refused leaves the holder")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	packets_are_refused();
 	stranger_takes_it();
@@ -522,7 +490,6 @@ FAKE(eviction_that_is_refused_leaves_the_holder,
 	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_lease("job"), 7);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
-	fake_end(lock, client);
 }
 
 static void fill(void)
@@ -543,10 +510,9 @@ static void fill(void)
 FAKE(reap_removes_the_dead_and_counts_them,
      "reap removes the dead and counts them")
 {
+	FAKE_CLIENT();
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
 
 	fill();
 	/* Page by page. */
@@ -560,7 +526,6 @@ FAKE(reap_removes_the_dead_and_counts_them,
 	assert_ok(rowlock_reap(client, &options, &result, &err));
 	assert_int_equal(result.evicted, 0);
 	assert_int_equal(result.swept, 0);
-	fake_client_end(client);
 }
 
 FAKE(reaper_thread_reaps_on_its_timer, "the reaper thread reaps on its timer")

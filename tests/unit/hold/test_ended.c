@@ -271,9 +271,7 @@ FAKE(break_ends_no_lease_that_came_after_the_look,
 
 FAKE(verify_knows_at_once, "verify knows at once")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_verify(lock, &err));
@@ -285,7 +283,6 @@ FAKE(verify_knows_at_once, "verify knows at once")
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
 FAKE(break_while_the_grant_is_on_its_way_is_known_too,
@@ -333,8 +330,7 @@ FAKE(break_while_the_grant_is_on_its_way_is_known_too,
 
 FAKE(break_by_us_ends_anybodys_hold, "a break by us ends anybody's hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT();
 
 	assert_code(rowlock_break(client, ROWLOCK_LEASE, "job", &err),
 		    ROWLOCK_ENOTHELD, &err);
@@ -345,7 +341,6 @@ FAKE(break_by_us_ends_anybodys_hold, "a break by us ends anybody's hold")
 	fake_next(FAKE_END, no_beat);
 	assert_code(rowlock_break(client, ROWLOCK_LEASE, "job", &err),
 		    ROWLOCK_ECONNECT, &err);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

@@ -10,12 +10,11 @@
 FAKE(thread_that_owns_enters_through_any_handle,
      "a thread that owns enters again through any handle")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct rowlock *b =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -35,7 +34,6 @@ FAKE(thread_that_owns_enters_through_any_handle,
 	assert_int_equal(fake_lease("job"), 0);
 	fake_lock_end(a);
 	fake_lock_end(b);
-	fake_client_end(client);
 }
 
 /* In an event loop one thread works for many: its handles exclude each other.
@@ -95,11 +93,10 @@ FAKE(outer_handle_may_be_released_before_the_inner,
 FAKE(lock_that_is_not_reentrant_says_deadlock,
      "a lock that is not reentrant says deadlock")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *b =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_code(rowlock_acquire(b, ROWLOCK_FOREVER, &err),
@@ -112,17 +109,15 @@ FAKE(lock_that_is_not_reentrant_says_deadlock,
 	assert_ok(rowlock_release(b, &err));
 	fake_lock_end(a);
 	fake_lock_end(b);
-	fake_client_end(client);
 }
 
 FAKE(another_thread_neither_enters_nor_releases,
      "another thread neither enters nor releases")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *mine = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ENOTOWNER,
@@ -140,19 +135,17 @@ FAKE(another_thread_neither_enters_nor_releases,
 	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_lock_end(mine);
-	fake_client_end(client);
 }
 
 FAKE(handle_that_owns_is_released_by_any_thread,
      "a handle that owns is released by any thread")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct rowlock *other =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* The same thread, but another owner. */
@@ -166,7 +159,6 @@ FAKE(handle_that_owns_is_released_by_any_thread,
 	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 /* An acquire looks twice at the clock, and each look may be the one that finds

@@ -52,7 +52,7 @@ FAKE(hold_of_a_thread_that_ends_is_lost,
 FAKE(other_holds_are_left_alone,
      "holds of other threads and of handles are left alone")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *mine = fake_lock(client, ROWLOCK_LEASE, 0, "mine");
 	struct rowlock *handles =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "handle");
@@ -60,7 +60,6 @@ FAKE(other_holds_are_left_alone,
 	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_OWNER_HANDLE, "handle");
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(mine, 0, &err));
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, handles, 0), 0);
@@ -75,7 +74,6 @@ FAKE(other_holds_are_left_alone,
 	fake_lock_end(handles);
 	fake_lock_end(row);
 	fake_lock_end(lock);
-	fake_client_end(client);
 }
 
 /* The name is nobody's here at once; in the server, a moment later. */
@@ -110,10 +108,8 @@ static void says_why(struct rowlock_errinfo *err)
 
 FAKE(handle_that_is_left_is_anybodys, "a handle that is left is anybody's")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
@@ -135,18 +131,16 @@ FAKE(handle_that_is_left_is_anybodys, "a handle that is left is anybody's")
 	fake_until(job_is_free, NULL);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(released_and_lost_holds_are_not_lost_by_an_end,
      "what was released or lost before is not lost by an end")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *lost = fake_lock(client, ROWLOCK_LEASE, 0, "gone");
 	struct fake_person *bob = fake_person();
 	_Atomic int told = 0;
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lost, fake_count_loss, &told);
 	for (int i = 0; i < 2; i++)
@@ -166,7 +160,6 @@ FAKE(released_and_lost_holds_are_not_lost_by_an_end,
 	fake_lock_end(lock);
 	fake_lock_end(lost);
 	assert_int_equal(told, 1);
-	fake_client_end(client);
 }
 
 /* What is handed over is the next owner's debt, and not the last one's. */

@@ -149,9 +149,7 @@ static bool remains(void *arg)
 
 FAKE(pings_keep_a_hold, "pings keep a hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
@@ -163,14 +161,11 @@ FAKE(pings_keep_a_hold, "pings keep a hold")
 			    fake_row("job"));
 	}
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(late_pong_counts_from_its_ping, "a late pong counts from its ping")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 1000 });
@@ -180,15 +175,12 @@ FAKE(late_pong_counts_from_its_ping, "a late pong counts from its ping")
 	fake_until(remains, &(struct expected){ lock, 7100 });
 	fake_let(FAKE_CONFIRM);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(late_answer_to_a_verify_counts_from_its_question,
      "a late answer to a verify counts from its question")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 1000 });
@@ -199,7 +191,6 @@ FAKE(late_answer_to_a_verify_counts_from_its_question,
 	assert_int_equal(rowlock_remaining_ms(lock), 7100);
 	fake_let(FAKE_CONFIRM);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(failed_ping_loses_the_hold, "a failed ping loses the hold")
@@ -265,9 +256,7 @@ FAKE(hanging_ping_loses_the_hold, "a hanging ping loses the hold")
 FAKE(server_that_answers_nobody_ends_no_hold,
      "a server that answers nobody ends no hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_PING, (struct fake_answer){ .wait = true });
@@ -285,7 +274,6 @@ FAKE(server_that_answers_nobody_ends_no_hold,
 	fake_always(FAKE_PING, (struct fake_answer){ .given = false });
 	fake_let(FAKE_PING);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 /* Whatever asks on the hold's connection meanwhile. */
@@ -364,10 +352,9 @@ static bool is_fenced_often(void *arg)
 FAKE(session_that_cannot_be_ended_ends_by_itself,
      "a session that cannot be ended ends by itself")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
-	struct rowlock_errinfo err;
 	uint64_t first, second;
 	unsigned int fences;
 
@@ -387,7 +374,6 @@ FAKE(session_that_cannot_be_ended_ends_by_itself,
 	assert_true(fences_of(first) <= fences + 1);
 	fake_lock_end(lock);
 	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 /* A statement that is interrupted may have locked the row already: before the
@@ -395,9 +381,7 @@ FAKE(session_that_cannot_be_ended_ends_by_itself,
 FAKE(interrupted_try_keeps_nothing_locked,
      "an interrupted try keeps nothing locked")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE,
@@ -408,15 +392,12 @@ FAKE(interrupted_try_keeps_nothing_locked,
 	assert_true(fake_call(FAKE_RELEASE, 0).order <
 		    fake_call(FAKE_ACQUIRE, 1).order);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(hold_is_over_at_its_bound_whatever_threads_do,
      "a hold is over at its bound, whatever threads do")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	/* The pinger may wake by itself just now. */
 	fake_always(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
@@ -426,7 +407,6 @@ FAKE(hold_is_over_at_its_bound_whatever_threads_do,
 	fake_creep(1);
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
 FAKE(pong_after_the_bound_brings_nothing_back,
@@ -454,10 +434,8 @@ FAKE(pong_after_the_bound_brings_nothing_back,
 FAKE(confirming_a_grant_takes_no_longer_than_the_caller_has,
      "confirming a grant takes no longer than the caller has")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
@@ -469,16 +447,13 @@ FAKE(confirming_a_grant_takes_no_longer_than_the_caller_has,
 	fake_until(nothing_is_lent, NULL);
 	assert_int_equal(fake_row("job"), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(grant_that_cannot_be_confirmed_is_not_left_in_the_pool,
      "a grant that cannot be confirmed is not left in the pool")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
@@ -491,30 +466,24 @@ FAKE(grant_that_cannot_be_confirmed_is_not_left_in_the_pool,
 		    fake_call(FAKE_ACQUIRE, 1).conn);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(connection_that_comes_too_late_is_not_used,
      "a connection that comes too late is not used")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	fake_next(FAKE_GET, (struct fake_answer){ .ms = 1020 });
 	assert_code(rowlock_acquire(lock, 1000, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
-	fake_end(lock, client);
 }
 
 /* First: a ping asks the same, but of a hold that has begun. */
 FAKE(grant_after_a_long_wait_is_confirmed_first,
      "a grant after a long wait is confirmed first")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
@@ -528,15 +497,12 @@ FAKE(grant_after_a_long_wait_is_confirmed_first,
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(confirmed_grant_counts_from_when_that_was_asked,
      "a confirmed grant counts from when that was asked")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
@@ -547,15 +513,12 @@ FAKE(confirmed_grant_counts_from_when_that_was_asked,
 	assert_int_equal(rowlock_remaining_ms(lock), 8100 - 600);
 	fake_let(FAKE_CONFIRM);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(release_without_an_answer_says_lost,
      "a release without an answer says lost")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_RELEASE, no_answer);
@@ -568,15 +531,12 @@ FAKE(release_without_an_answer_says_lost,
 		    fake_call(FAKE_RELEASE, 0).conn);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(verify_asks_on_the_holds_own_connection,
      "verify asks on the hold's own connection")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_advance(1000);
@@ -585,7 +545,6 @@ FAKE(verify_asks_on_the_holds_own_connection,
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
 	fake_next(FAKE_CONFIRM, no_answer);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
 /* Its last answer is on the way, the end right behind it, and the deadline
@@ -593,8 +552,7 @@ FAKE(verify_asks_on_the_holds_own_connection,
 FAKE(end_before_the_hold_begins_is_not_missed,
      "an end before the hold begins is not missed")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *person = fake_person();
 
 	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
@@ -614,7 +572,6 @@ FAKE(end_before_the_hold_begins_is_not_missed,
 	assert_code(fake_ask(person, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
 		    NULL);
 	fake_person_end(person);
-	fake_end(lock, client);
 }
 
 CASE_MAIN(case_main)

@@ -38,27 +38,23 @@ FAKE(one_session_serves_all_leases, "one session serves all leases")
 
 FAKE(row_holds_need_no_session, "row holds need no session")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_OPEN), 0);
-	fake_end(lock, client);
 }
 
 FAKE(those_who_come_meanwhile_wait_for_the_one_who_opens,
      "those who come meanwhile wait for the one who opens")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
 	struct rowlock *c = fake_lock(client, ROWLOCK_LEASE, 0, "c");
 	struct fake_person *bob = fake_person();
 	struct fake_person *eve = fake_person();
 	struct fake_person *tom = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, a, ROWLOCK_FOREVER);
@@ -85,7 +81,6 @@ FAKE(those_who_come_meanwhile_wait_for_the_one_who_opens,
 	fake_lock_end(a);
 	fake_lock_end(b);
 	fake_lock_end(c);
-	fake_client_end(client);
 }
 
 /* Executed or not: nobody knows, so nobody uses it. */
@@ -164,10 +159,8 @@ FAKE(refused_opening_is_told_and_leaves_nothing,
 FAKE(conflict_at_the_opening_reaches_no_caller,
      "a conflict at the opening reaches no caller")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
 						   .skip = true,
@@ -181,7 +174,6 @@ FAKE(conflict_at_the_opening_reaches_no_caller,
 	assert_int_equal(fake_count(FAKE_OPEN), 3);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(waiter_tries_again_until_the_server_is_back,
@@ -209,10 +201,8 @@ FAKE(waiter_tries_again_until_the_server_is_back,
 FAKE(waiter_that_never_reached_the_server_says_so,
      "a waiter that never reached the server says so")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_always(FAKE_OPEN, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -222,7 +212,6 @@ FAKE(waiter_that_never_reached_the_server_says_so,
 	fake_advance(300);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* ---------------------------------------------------------- it is over */
@@ -276,9 +265,7 @@ FAKE(eviction_loses_all_leases_and_the_next_has_another_id,
 FAKE(session_that_is_over_is_not_used_for_the_next_acquire,
      "a session that is over is not used for the next acquire")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
@@ -293,16 +280,14 @@ FAKE(session_that_is_over_is_not_used_for_the_next_acquire,
 	assert_true(fake_call(FAKE_ACQUIRE, 1).id ==
 		    fake_call(FAKE_OPEN, 1).id);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(grant_that_comes_after_its_session_is_not_a_grant,
      "a grant that comes after its session is not a grant")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
-	struct rowlock_errinfo err;
 	struct fake_call first;
 	struct fake_call last;
 
@@ -323,18 +308,16 @@ FAKE(grant_that_comes_after_its_session_is_not_a_grant,
 	assert_ok(rowlock_release(lock, &err));
 	fake_lock_end(lock);
 	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 /* Its row is there, but names a session that is over before the answer to that
  * is found out: it is dead, and must not be taken for a grant. */
 FAKE(attempt_belongs_to_one_session, "an attempt belongs to one session")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	struct fake_call first;
 	struct fake_call last;
 
@@ -359,7 +342,6 @@ FAKE(attempt_belongs_to_one_session, "an attempt belongs to one session")
 	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

@@ -103,10 +103,9 @@ FAKE(leader_leads_until_it_resigns_row, "a leader leads until it resigns (row)")
 
 FAKE(of_two_candidates_one_leads, "of two candidates one leads")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a = candidate(client, ROWLOCK_LEASE);
 	struct rowlock *b = candidate(client, ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -120,7 +119,6 @@ FAKE(of_two_candidates_one_leads, "of two candidates one leads")
 	assert_ok(rowlock_release(b, &err));
 	end(a);
 	end(b);
-	fake_client_end(client);
 }
 
 static void count_loss(struct rowlock *election, void *arg)
@@ -140,10 +138,9 @@ static bool is_counted(void *arg)
  * so, and may stand again. */
 FAKE(leader_steps_down_at_its_deadline, "a leader steps down at its deadline")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
 	_Atomic int losses = 0;
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	rowlock_on_lost(election, count_loss, (void *) &losses);
@@ -167,14 +164,12 @@ FAKE(leader_steps_down_at_its_deadline, "a leader steps down at its deadline")
 	assert_ok(rowlock_release(election, &err));
 	assert_int_equal(losses, 1);
 	end(election);
-	fake_client_end(client);
 }
 
 FAKE(resignation_after_a_loss_says_so, "a resignation after a loss says so")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(election, 0, &err));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
@@ -184,15 +179,13 @@ FAKE(resignation_after_a_loss_says_so, "a resignation after a loss says so")
 	assert_code(rowlock_release(election, &err), ROWLOCK_ELOST, &err);
 	assert_code(rowlock_release(election, &err), ROWLOCK_ENOTHELD, &err);
 	end(election);
-	fake_client_end(client);
 }
 
 /* Elected, but its term could not be drawn: nobody may act without one. */
 FAKE(without_a_term_nobody_leads, "without a term nobody leads")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
 
 	fake_always(FAKE_BATCH, (struct fake_answer){ .given = true,
 						      .skip = true,
@@ -208,17 +201,15 @@ FAKE(without_a_term_nobody_leads, "without a term nobody leads")
 	assert_leads(election);
 	assert_ok(rowlock_release(election, &err));
 	end(election);
-	fake_client_end(client);
 }
 
 FAKE(bad_candidates_are_refused, "bad candidates are refused")
 {
+	FAKE_CLIENT();
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
 	struct rowlock *none = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_election_new(client, NULL, NULL, &none, &err),
 		    ROWLOCK_ENAME, &err);
@@ -234,7 +225,6 @@ FAKE(bad_candidates_are_refused, "bad candidates are refused")
 		    ROWLOCK_EINVAL, &err);
 	assert_null(none);
 	assert_ok(rowlock_try_free(NULL, &err));
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

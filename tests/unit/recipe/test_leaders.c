@@ -210,10 +210,9 @@ FAKE(silence_is_told_and_forgets_nothing,
 
 FAKE(bad_observers_are_refused, "bad observers are refused")
 {
+	FAKE_CLIENT();
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
 	struct rowlock_observer *none = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(
 	    rowlock_observer_new(client, "a ", NULL, note, NULL, &none, &err),
@@ -227,7 +226,6 @@ FAKE(bad_observers_are_refused, "bad observers are refused")
 		    ROWLOCK_EINVAL, &err);
 	assert_null(none);
 	rowlock_observer_free(NULL);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

@@ -403,12 +403,11 @@ FAKE(a_leader_is_told_of_a_heavier_one,
 
 FAKE(no_other_weight_is_taken, "no other weight is taken")
 {
+	FAKE_CLIENT();
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
 	struct rowlock *election;
-	struct rowlock_errinfo err;
 
 	options.weight = ROWLOCK_WEIGHT_MAX + 1;
 	assert_code(
@@ -429,7 +428,6 @@ FAKE(no_other_weight_is_taken, "no other weight is taken")
 	assert_code(
 	    rowlock_election_new(client, "crown", &options, &election, &err),
 	    ROWLOCK_EUNSUPPORTED, &err);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

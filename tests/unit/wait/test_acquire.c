@@ -55,11 +55,10 @@ FAKE(waiters_are_served_first_come_first_served,
 
 FAKE(try_does_not_wait_in_the_line, "a try does not wait in the line")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *other =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	assert_code(rowlock_acquire(other, 0, &err), ROWLOCK_EBUSY, &err);
@@ -70,15 +69,12 @@ FAKE(try_does_not_wait_in_the_line, "a try does not wait in the line")
 	assert_ok(rowlock_release(held, &err));
 	fake_lock_end(held);
 	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 FAKE(try_on_a_name_of_another_client_asks_once,
      "a try on a name of another client asks once")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -86,16 +82,14 @@ FAKE(try_on_a_name_of_another_client_asks_once,
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(fake_call(FAKE_ACQUIRE, 0).ask, RLK_ASK_FIRST);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_end(lock, client);
 }
 
 FAKE(only_the_first_in_line_asks, "only the first in line asks")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, first, ROWLOCK_FOREVER);
@@ -109,17 +103,15 @@ FAKE(only_the_first_in_line_asks, "only the first in line asks")
 	fake_person_end(bob);
 	fake_lock_end(first);
 	fake_lock_end(second);
-	fake_client_end(client);
 }
 
 FAKE(wait_in_the_line_ends_at_its_deadline,
      "a wait in the line ends at its deadline")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *person = fake_person();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(person, FAKE_DO_ACQUIRE, other, 500);
@@ -134,16 +126,13 @@ FAKE(wait_in_the_line_ends_at_its_deadline,
 	fake_person_end(person);
 	fake_lock_end(held);
 	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 FAKE(wait_for_another_client_ends_at_its_deadline,
      "a wait for another client ends at its deadline")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *person = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -155,16 +144,13 @@ FAKE(wait_for_another_client_ends_at_its_deadline,
 	assert_code(fake_hear(person, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_lease("job"), 7);
 	fake_person_end(person);
-	fake_end(lock, client);
 }
 
 FAKE(waiter_gets_what_another_client_gives_up,
      "a waiter gets what another client gives up")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *person = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -176,7 +162,6 @@ FAKE(waiter_gets_what_another_client_gives_up,
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(person);
-	fake_end(lock, client);
 }
 
 struct patient {
@@ -202,13 +187,12 @@ static bool sleeps_until(void *arg)
 FAKE(client_whose_turn_is_over_lets_others_ask_first,
      "a client whose turn is over lets others ask first")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *alice = fake_person();
 	struct fake_person *bob = fake_person();
 	struct patient patient = { client, bob, 0 };
-	struct rowlock_errinfo err;
 	unsigned int asked;
 
 	fake_session_add(77);
@@ -232,19 +216,17 @@ FAKE(client_whose_turn_is_over_lets_others_ask_first,
 	fake_person_end(bob);
 	fake_lock_end(a);
 	fake_lock_end(b);
-	fake_client_end(client);
 }
 
 FAKE(cancel_ends_a_wait_in_the_line_and_the_next_one_moves_up,
      "cancel ends a wait in the line and the next moves up")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *third = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
 	struct fake_person *eve = fake_person();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, second, ROWLOCK_FOREVER);
@@ -265,16 +247,13 @@ FAKE(cancel_ends_a_wait_in_the_line_and_the_next_one_moves_up,
 	fake_lock_end(held);
 	fake_lock_end(second);
 	fake_lock_end(third);
-	fake_client_end(client);
 }
 
 FAKE(cancel_ends_a_wait_between_two_polls,
      "cancel ends a wait between two polls")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *person = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -283,7 +262,6 @@ FAKE(cancel_ends_a_wait_between_two_polls,
 	rowlock_cancel(lock);
 	assert_code(fake_hear(person, &err), ROWLOCK_ECANCELED, &err);
 	fake_person_end(person);
-	fake_end(lock, client);
 }
 
 FAKE(cancel_ends_a_wait_for_a_connection, "cancel ends a wait for a connection")
@@ -320,14 +298,11 @@ FAKE(cancel_ends_a_wait_for_a_connection, "cancel ends a wait for a connection")
 FAKE(cancel_before_the_call_does_not_reach_it,
      "a cancel before the call does not reach it")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	assert_int_equal(rowlock_cancel(lock), 0);
 	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 static bool part_is_canceled(struct rowlock *lock, bool cancel)
@@ -348,9 +323,7 @@ static bool part_is_canceled(struct rowlock *lock, bool cancel)
 FAKE(cancel_behind_a_part_ends_the_next_part,
      "a cancel behind a part ends the next part")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	assert_ok(rlk_lock_begin_parts(lock, &err));
 	assert_code(rlk_lock_begin_parts(lock, &err), ROWLOCK_EINVAL, &err);
@@ -361,16 +334,13 @@ FAKE(cancel_behind_a_part_ends_the_next_part,
 	assert_true(part_is_canceled(lock, true));
 	rlk_lock_end_parts(lock);
 	assert_false(part_is_canceled(lock, false));
-	fake_end(lock, client);
 }
 
 FAKE(grant_that_came_before_the_cancel_stands,
      "a grant that came before the cancel stands")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *person = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(person, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -383,16 +353,14 @@ FAKE(grant_that_came_before_the_cancel_stands,
 	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(person);
-	fake_end(lock, client);
 }
 
 FAKE(one_name_under_two_strategies_is_two_locks,
      "one name under two strategies is two locks")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *b = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
@@ -407,7 +375,6 @@ FAKE(one_name_under_two_strategies_is_two_locks,
 	assert_ok(rowlock_release(b, &err));
 	fake_lock_end(a);
 	fake_lock_end(b);
-	fake_client_end(client);
 }
 
 /* A row of the first one may have been there, and been removed by hand: who saw
@@ -415,10 +382,8 @@ FAKE(one_name_under_two_strategies_is_two_locks,
 FAKE(who_finds_it_held_asks_with_another_attempt,
      "who finds it held asks with another attempt")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *person = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -431,7 +396,6 @@ FAKE(who_finds_it_held_asks_with_another_attempt,
 	assert_ok(fake_pass_hear(person, &err));
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(person);
-	fake_end(lock, client);
 }
 
 /* How long the thread that is next in line holds back after a release. */
@@ -491,11 +455,10 @@ FAKE(threads_of_a_client_step_back_for_others,
 FAKE(handle_with_a_waiting_thread_refuses_a_second,
      "a handle with a waiting thread refuses a second")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -508,7 +471,6 @@ FAKE(handle_with_a_waiting_thread_refuses_a_second,
 	fake_person_end(bob);
 	fake_lock_end(held);
 	fake_lock_end(lock);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

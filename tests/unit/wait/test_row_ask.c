@@ -17,9 +17,7 @@ static bool nothing_is_lent(void *arg)
 FAKE(missing_row_is_made_before_it_is_locked,
      "a missing row is made before it is locked")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(fake_count(FAKE_MAKE), 1);
@@ -34,15 +32,12 @@ FAKE(missing_row_is_made_before_it_is_locked,
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_count(FAKE_MAKE), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(try_does_not_wait_and_leaves_no_transaction,
      "a try does not wait and leaves no transaction")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	fake_row_lock("job");
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
@@ -52,15 +47,12 @@ FAKE(try_does_not_wait_and_leaves_no_transaction,
 	assert_string_equal(fake_call(FAKE_TEXT, 0).name, "ROLLBACK");
 	assert_true(fake_call(FAKE_TEXT, 0).conn ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
-	fake_end(lock, client);
 }
 
 FAKE(waiting_is_done_in_the_server, "waiting is done in the server")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -71,15 +63,12 @@ FAKE(waiting_is_done_in_the_server, "waiting is done in the server")
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(slice_without_a_grant_is_followed_by_the_next,
      "a slice without a grant is followed by the next")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	fake_row_unlock("job");
 	for (int i = 0; i < 3; i++)
@@ -92,15 +81,12 @@ FAKE(slice_without_a_grant_is_followed_by_the_next,
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 4);
 	assert_int_equal(fake_lent(RLK_BAY_ROW), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE(deadline_takes_the_question_back, "the deadline takes the question back")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 1500);
@@ -118,17 +104,14 @@ FAKE(deadline_takes_the_question_back, "the deadline takes the question back")
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* The server ends each slice; if it does not, it or the way to it is gone. */
 FAKE(wait_without_end_looks_whether_the_server_is_there,
      "a wait without end looks whether the server is there")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -140,15 +123,12 @@ FAKE(wait_without_end_looks_whether_the_server_is_there,
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(cancel_takes_the_question_back, "cancel takes the question back")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -157,16 +137,13 @@ FAKE(cancel_takes_the_question_back, "cancel takes the question back")
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 1);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(grant_that_beats_the_kill_is_a_grant,
      "a grant that beats the kill is a grant")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_next(FAKE_RESUME,
@@ -178,16 +155,13 @@ FAKE(grant_that_beats_the_kill_is_a_grant,
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(question_that_cannot_be_taken_back_is_fenced,
      "a question that cannot be taken back is fenced")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_next(FAKE_RESUME, (struct fake_answer){ .given = true,
@@ -203,7 +177,6 @@ FAKE(question_that_cannot_be_taken_back_is_fenced,
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(many_waiters_use_one_connection, "many waiters use one connection")

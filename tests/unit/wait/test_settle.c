@@ -63,10 +63,8 @@ FAKE(attempt_without_an_answer_is_asked_again_behind_a_fence,
 FAKE(poll_without_an_answer_is_asked_as_a_first_question,
      "a poll without an answer is asked as a first question")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -90,16 +88,13 @@ FAKE(poll_without_an_answer_is_asked_as_a_first_question,
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(request_that_lands_late_is_found_to_be_ours,
      "a request that lands late is found to be ours")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	struct fake_call call;
 
 	fake_next(FAKE_ACQUIRE, lost_before);
@@ -114,16 +109,13 @@ FAKE(request_that_lands_late_is_found_to_be_ours,
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	assert_int_equal(fake_lease("job"), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(attempt_is_over_once_another_was_seen_to_have_the_name,
      "an attempt is over once another was seen to have the name")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, lost_before);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
@@ -143,16 +135,13 @@ FAKE(attempt_is_over_once_another_was_seen_to_have_the_name,
 		    fake_call(FAKE_ACQUIRE, 2).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(attempt_is_not_asked_again_before_the_fence_holds,
      "an attempt is not asked again before the fence holds")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, lost_before);
 	for (int i = 0; i < 5; i++)
@@ -165,16 +154,13 @@ FAKE(attempt_is_not_asked_again_before_the_fence_holds,
 	assert_int_equal(fake_count(FAKE_FENCE), 6);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(what_cannot_be_settled_in_time_is_removed_later,
      "what cannot be settled in time is removed later")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	struct fake_call call;
 
 	fake_next(FAKE_ACQUIRE, lost_after);
@@ -199,7 +185,6 @@ FAKE(what_cannot_be_settled_in_time_is_removed_later,
 	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt != call.attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* Between the fence and the second question the wait ends: the row of the
@@ -207,10 +192,8 @@ FAKE(what_cannot_be_settled_in_time_is_removed_later,
 FAKE(wait_that_ends_behind_the_fence_leaves_no_row,
      "a wait that ends behind the fence leaves no row")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
@@ -222,15 +205,12 @@ FAKE(wait_that_ends_behind_the_fence_leaves_no_row,
 	fake_pass_until(is_free, NULL);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(refusal_behind_the_fence_leaves_no_row,
      "a refusal behind the fence leaves no row")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
@@ -240,15 +220,12 @@ FAKE(refusal_behind_the_fence_leaves_no_row,
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
 		    &err);
 	fake_pass_until(is_free, NULL);
-	fake_end(lock, client);
 }
 
 FAKE(try_whose_time_is_up_behind_the_fence_says_why,
      "a try whose time is up behind the fence says why")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .ms = 5000 });
@@ -256,7 +233,6 @@ FAKE(try_whose_time_is_up_behind_the_fence_says_why,
 	/* A sentence behind "acquire 'job' (lease): ". */
 	assert_true(strlen(err.message) > 40);
 	fake_pass_until(is_free, NULL);
-	fake_end(lock, client);
 }
 
 FAKE(answer_held_behind_the_fence_is_believed,
@@ -279,10 +255,8 @@ FAKE(answer_held_behind_the_fence_is_believed,
 
 FAKE(request_that_hangs_is_settled_too, "a request that hangs is settled too")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -296,15 +270,12 @@ FAKE(request_that_hangs_is_settled_too, "a request that hangs is settled too")
 		    fake_call(FAKE_ACQUIRE, 1).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(conflict_is_no_verdict, "a conflict is no verdict")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 4; i++)
 		fake_next(FAKE_ACQUIRE,
@@ -321,7 +292,6 @@ FAKE(conflict_is_no_verdict, "a conflict is no verdict")
 			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 static bool is_now(void *arg)
@@ -332,15 +302,13 @@ static bool is_now(void *arg)
 /* However long the rests between its questions have become by then. */
 FAKE(try_does_not_rest_beyond_its_time, "a try does not rest beyond its time")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	int64_t until = fake_now() + (int64_t) client->call_timeout_ms;
 	int64_t last = until - 1;
 	struct fake_answer again = { .given = true,
 				     .skip = true,
 				     .result = RLK_AGAIN };
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	const int64_t rest = 150;
 
 	fake_always(FAKE_ACQUIRE, again);
@@ -361,16 +329,13 @@ FAKE(try_does_not_rest_beyond_its_time, "a try does not rest beyond its time")
 	assert_code(fake_hear(bob, &err), ROWLOCK_EDB, &err);
 	assert_int_equal(fake_now(), until);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* What was not answered may have been done: only the same attempt tells. */
 FAKE(conflict_leaves_doubt_as_it_was, "a conflict leaves doubt as it was")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true, .result = RLK_UNCLEAR });
@@ -386,7 +351,6 @@ FAKE(conflict_leaves_doubt_as_it_was, "a conflict leaves doubt as it was")
 			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE(refusal_is_told_at_once_and_leaves_nothing,
