@@ -6,14 +6,11 @@
  * For each violation the excerpt is judged again: it shows the violation by
  * itself, and does not without any one of its lines.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "case.h"
 #include "check.h"
 #include "examples.h"
 
@@ -149,7 +146,7 @@ static void judges(void **state)
 	free(text);
 }
 
-static void reads_what_was_written(void **state)
+CASE(reads_what_was_written, "the checker reads what was written")
 {
 	char dir[] = "/tmp/rowlock-history-XXXXXX", path[128], name[64];
 	struct check_rules rules = CHECK_RULES_DEFAULT;
@@ -157,7 +154,6 @@ static void reads_what_was_written(void **state)
 	struct history *history;
 	struct check_result result;
 
-	(void) state;
 	assert_non_null(mkdtemp(dir));
 	history = history_open(dir, 7);
 	assert_non_null(history);
@@ -179,7 +175,7 @@ static void reads_what_was_written(void **state)
 }
 
 /* The latest of several, in both directions. */
-static void measures_how_late(void **state)
+CASE(measures_how_late, "the checker measures how late losses and returns were")
 {
 	struct check_rules rules = CHECK_RULES_DEFAULT;
 	struct check_result result;
@@ -194,7 +190,6 @@ static void measures_how_late(void **state)
 				    "1700 0.0 heal kind=silence target=1\n"
 				    "1701 0.0 heal kind=drop target=1\n");
 
-	(void) state;
 	assert_true(check_text(text, &rules, &result));
 	assert_int_equal(result.losses, 1);
 	assert_true(result.worst_loss > 39.9 && result.worst_loss < 40.1);
@@ -204,31 +199,20 @@ static void measures_how_late(void **state)
 	free(text);
 }
 
+/* Before the cases above. */
+static void add_examples(const struct example *examples, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		case_add(0,
+			 &(struct CMUnitTest){
+			     examples[i].sentence, judges, NULL, NULL,
+			     (void *) (uintptr_t) &examples[i] },
+			 1);
+}
+
 int main(void)
 {
-	const size_t n = n_examples_safety + n_examples_liveness;
-	struct CMUnitTest *tests = calloc(n + 2, sizeof(*tests));
-	size_t i;
-
-	if (!tests)
-		abort();
-	for (i = 0; i < n; i++) {
-		const struct example *example =
-		    i < n_examples_safety
-			? &examples_safety[i]
-			: &examples_liveness[i - n_examples_safety];
-
-		tests[i] =
-		    (struct CMUnitTest){ example->sentence, judges, NULL, NULL,
-					 (void *) (uintptr_t) example };
-	}
-	tests[i++] =
-	    (struct CMUnitTest){ "the checker reads what was written",
-				 reads_what_was_written, NULL, NULL, NULL };
-	tests[i++] = (struct CMUnitTest){
-		"the checker measures how late losses and returns were",
-		measures_how_late, NULL, NULL, NULL
-	};
-	/* cmocka's macro wants an array: its function does not. */
-	return _cmocka_run_group_tests("checker", tests, i, NULL, NULL);
+	add_examples(examples_safety, n_examples_safety);
+	add_examples(examples_liveness, n_examples_liveness);
+	return case_main();
 }

@@ -278,9 +278,6 @@ static int skip_all(const char *reason)
 
 /* What stands before the first case: behind the plan, as TAP 13 wants its
  * version in the first line. */
-static const struct CMUnitTest *all_tests;
-static size_t all_count;
-
 static bool is_able(const struct CMUnitTest *test)
 {
 	const struct db_need *need = test->initial_state;
@@ -290,19 +287,21 @@ static bool is_able(const struct CMUnitTest *test)
 
 static void tell_before(void)
 {
+	size_t count;
+	const struct CMUnitTest *tests = case_all(&count);
+
 	if (!root_dsn)
 		printf("# server: given\n");
 	fflush(stdout);
 	if (root_dsn && system("PATH=$PATH:/usr/sbin:/sbin; echo \"# server: "
 			       "own, $(mariadbd --version)\""))
 		abort();
-	for (size_t i = 0; i < all_count; i++)
-		if (!is_able(&all_tests[i]))
+	for (size_t i = 0; i < count; i++)
+		if (!is_able(&tests[i]))
 			printf("# left out, as this machine has not %s: %s\n",
-			       ((const struct db_need *) all_tests[i]
-				    .initial_state)
+			       ((const struct db_need *) tests[i].initial_state)
 				   ->what,
-			       all_tests[i].name);
+			       tests[i].name);
 }
 
 /* These tests use fixed names: one program at a time has the server. */
@@ -360,17 +359,16 @@ static const char *sandbox_dsn(const char *account, char *text, size_t size)
 	return text;
 }
 
-static int run_all(const char *group, const struct CMUnitTest *tests,
-		   size_t count)
+static int run_all(void)
 {
+	size_t count;
+	const struct CMUnitTest *tests = case_all(&count);
 	struct CMUnitTest *here = calloc(count, sizeof(*here));
 	size_t able = 0;
 	int failed;
 
 	if (!here)
 		abort();
-	all_tests = tests;
-	all_count = count;
 	for (size_t i = 0; i < count; i++) {
 		if (!is_able(&tests[i]))
 			continue;
@@ -378,13 +376,12 @@ static int run_all(const char *group, const struct CMUnitTest *tests,
 		here[able++].initial_state = NULL;
 	}
 	failed =
-	    _cmocka_run_group_tests(group, here, able, take_turn, give_turn);
+	    _cmocka_run_group_tests("tests", here, able, take_turn, give_turn);
 	free(here);
 	return failed;
 }
 
-static int run_own(const char *group, const struct CMUnitTest *tests,
-		   size_t count, const char *start)
+static int run_own(const char *start)
 {
 	static char app[512];
 	static char root[512];
@@ -404,31 +401,31 @@ static int run_own(const char *group, const struct CMUnitTest *tests,
 		return 99;
 	dsn = sandbox_dsn("--app", app, sizeof(app));
 	root_dsn = sandbox_dsn("--root", root, sizeof(root));
-	failed = run_all(group, tests, count);
+	failed = run_all();
 	sandbox("stop");
 	return failed;
 }
 
-int db_run_own(const char *group, const struct CMUnitTest *tests, size_t count)
+int db_main_own(void)
 {
-	return run_own(group, tests, count, "start");
+	return run_own("start");
 }
 
-int db_run_tls(const char *group, const struct CMUnitTest *tests, size_t count)
+int db_main_tls(void)
 {
 	if (system("command -v openssl >/dev/null"))
 		return skip_all("needs a certificate: no openssl here");
-	return run_own(group, tests, count, "start --tls");
+	return run_own("start --tls");
 }
 
-int db_run(const char *group, const struct CMUnitTest *tests, size_t count)
+int db_main(void)
 {
 	const char *tls = getenv("ROWLOCK_TEST_TLS");
 
 	if (tls && *tls)
-		return db_run_tls(group, tests, count);
+		return db_main_tls();
 	dsn = getenv("ROWLOCK_TEST_DSN");
 	if (!dsn || !*dsn)
 		return skip_all("no server: set ROWLOCK_TEST_DSN");
-	return run_all(group, tests, count);
+	return run_all();
 }

@@ -10,14 +10,11 @@
  * A test waits for events; test_patience_ms() is how long one may stay away.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
+#include "case.h"
 #include "code.h"
 #include "db/conn.h"
 #include "db/pool.h"
@@ -25,12 +22,7 @@
 #include "dsn.h"
 #include "patience.h"
 
-#define TEST(sentence, function)                                               \
-	{                                                                      \
-		sentence, function, NULL, NULL, NULL                           \
-	}
-
-/** A test that not every machine can run: where it cannot, it is left out, and
+/** A case that not every machine can run: where it cannot, it is left out, and
  *  that is said. (cmocka's skip() is a failure to meson.) */
 struct db_need {
 	bool (*met)(void);
@@ -38,24 +30,17 @@ struct db_need {
 };
 extern struct db_need db_need_address; /* db_address() gives one */
 extern struct db_need db_need_ipv6;
-#define TEST_NEEDS(need, sentence, function)                                   \
-	{                                                                      \
-		sentence, function, NULL, NULL, &(need)                        \
-	}
+#define CASE_NEEDS(function, sentence, need)                                   \
+	CASES(function, { sentence, function, NULL, NULL, &(need) })
 
-/** For main(): run @tests on the server of ROWLOCK_TEST_DSN, or on a sandbox
+/** For CASE_MAIN(): play all on the server of ROWLOCK_TEST_DSN, or on a sandbox
  *  of the program's own, whose settings it may change. */
-#define db_main(tests) db_run(#tests, tests, sizeof(tests) / sizeof(tests[0]))
-#define db_main_own(tests)                                                     \
-	db_run_own(#tests, tests, sizeof(tests) / sizeof(tests[0]))
-int db_run(const char *group, const struct CMUnitTest *tests, size_t count);
-int db_run_own(const char *group, const struct CMUnitTest *tests, size_t count);
+int db_main(void);
+int db_main_own(void);
 
 /** The same, and the sandbox has a certificate. Any program does so where
  *  ROWLOCK_TEST_TLS is set. */
-#define db_main_tls(tests)                                                     \
-	db_run_tls(#tests, tests, sizeof(tests) / sizeof(tests[0]))
-int db_run_tls(const char *group, const struct CMUnitTest *tests, size_t count);
+int db_main_tls(void);
 
 /** The server's connection string; of the sandbox's root. */
 const char *db_dsn(void);

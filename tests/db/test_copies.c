@@ -87,15 +87,16 @@ static void try_each(const struct rlk_conn_target *target)
 	assert_true(refused >= 5); /* host, port or socket, account, database */
 }
 
-static void a_string_that_is_half_copied_leads_nowhere(void **state)
+CASE(a_string_that_is_half_copied_leads_nowhere,
+     "a connection string that is half copied leads nowhere")
 {
 	const struct rlk_conn_target target = db_target(NULL);
 
-	(void) state;
 	try_each(&target);
 }
 
-static void an_option_file_that_is_half_copied_leads_nowhere(void **state)
+CASE(an_option_file_that_is_half_copied_leads_nowhere,
+     "an option file that is half copied leads nowhere")
 {
 	struct rlk_conn_target target = db_target(NULL);
 	char path[] = "/tmp/rowlock-copies.XXXXXX";
@@ -103,7 +104,6 @@ static void an_option_file_that_is_half_copied_leads_nowhere(void **state)
 	char text[600];
 	int length;
 
-	(void) state;
 	assert_true(fd >= 0);
 	length = snprintf(text, sizeof(text), "[rowlock]\nconnection=%s\n",
 			  db_dsn());
@@ -116,14 +116,4 @@ static void an_option_file_that_is_half_copied_leads_nowhere(void **state)
 	unlink(path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a connection string that is half copied leads nowhere",
-		     a_string_that_is_half_copied_leads_nowhere),
-		TEST("an option file that is half copied leads nowhere",
-		     an_option_file_that_is_half_copied_leads_nowhere),
-	};
-
-	return db_main(tests);
-}
+CASE_MAIN(db_main)

@@ -141,12 +141,12 @@ static bool cut_after(struct relay *relay, size_t bytes)
 	return cut;
 }
 
-static void stream_that_ends_anywhere_is_an_unknown_outcome(void **state)
+CASE(stream_that_ends_anywhere_is_an_unknown_outcome,
+     "a stream that ends anywhere is an unknown outcome")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	size_t bytes = 0;
 
-	(void) state;
 	while (cut_after(relay, bytes))
 		bytes += CUT_STEP;
 	print_message("# %zu places\n", bytes / CUT_STEP);
@@ -154,14 +154,14 @@ static void stream_that_ends_anywhere_is_an_unknown_outcome(void **state)
 	relay_end(relay);
 }
 
-static void opening_that_stops_anywhere_is_left_at_the_deadline(void **state)
+CASE(opening_that_stops_anywhere_is_left_at_the_deadline,
+     "an opening that stops anywhere is left at the deadline")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *conn = NULL;
 	struct rowlock_errinfo error;
 	size_t bytes = 0;
 
-	(void) state;
 	for (; !conn && bytes < 20000; bytes += STOP_STEP) {
 		relay_stop_after(relay, bytes, false);
 		conn = open_by(relay, db_in(30), &error);
@@ -200,11 +200,11 @@ static bool stop_after(struct relay *relay, step_fn step, size_t bytes)
 	return fault;
 }
 
-static void reply_that_stops_anywhere_may_be_awaited(void **state)
+CASE(reply_that_stops_anywhere_may_be_awaited,
+     "a reply that stops anywhere may be awaited")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 
-	(void) state;
 	for (size_t i = 0; i < 4; i++) {
 		size_t bytes = 0;
 
@@ -216,14 +216,14 @@ static void reply_that_stops_anywhere_may_be_awaited(void **state)
 	relay_end(relay);
 }
 
-static void stream_in_single_bytes_is_read_whole(void **state)
+CASE(stream_in_single_bytes_is_read_whole,
+     "a stream in single bytes is read whole")
 {
 	struct relay *relay = relay_start(RELAY_BYTES, NULL);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn =
 	    open_by(relay, db_in(test_patience_ms()), &error);
 
-	(void) state;
 	assert_non_null(conn);
 	for (size_t i = 0; i < STEPS; i++) {
 		rlk_conn_set_until(conn, db_in(test_patience_ms()));
@@ -233,18 +233,4 @@ static void stream_in_single_bytes_is_read_whole(void **state)
 	relay_end(relay);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a stream that ends anywhere is an unknown outcome",
-		     stream_that_ends_anywhere_is_an_unknown_outcome),
-		TEST("an opening that stops anywhere is left at the deadline",
-		     opening_that_stops_anywhere_is_left_at_the_deadline),
-		TEST("a reply that stops anywhere may be awaited",
-		     reply_that_stops_anywhere_may_be_awaited),
-		TEST("a stream in single bytes is read whole",
-		     stream_in_single_bytes_is_read_whole),
-	};
-
-	return db_main(tests);
-}
+CASE_MAIN(db_main)

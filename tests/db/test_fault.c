@@ -77,9 +77,8 @@ static const struct {
 	{ 2031, RLK_FAILED, ROWLOCK_EDB },
 };
 
-static void each_has_its_class(void **state)
+CASE(each_has_its_class, "each error says what became of the statement")
 {
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(rows); i++) {
 		print_message("# %u\n", rows[i].number);
 		assert_int_equal(rlk_fault_class(rows[i].number),
@@ -87,9 +86,8 @@ static void each_has_its_class(void **state)
 	}
 }
 
-static void each_has_its_code(void **state)
+CASE(each_has_its_code, "each error has its public code")
 {
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(rows); i++) {
 		print_message("# %u\n", rows[i].number);
 		assert_int_equal(rlk_fault_code(rows[i].number, "words"),
@@ -98,7 +96,8 @@ static void each_has_its_code(void **state)
 }
 
 /* In all languages, and what something between makes of it. */
-static void an_option_of_the_server_is_known_by_its_name(void **state)
+CASE(an_option_of_the_server_is_known_by_its_name,
+     "an option of the server is known by its name")
 {
 	static const struct {
 		const char *text;
@@ -130,7 +129,6 @@ static void an_option_of_the_server_is_known_by_its_name(void **state)
 		{ "the --only option", "--only", ROWLOCK_EDB },
 	};
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(said); i++) {
 		size_t length = 0;
 		const char *option = rlk_fault_option(said[i].text, &length);
@@ -149,12 +147,12 @@ static void an_option_of_the_server_is_known_by_its_name(void **state)
 }
 
 /* Galera has no number of its own for it. */
-static void node_that_is_not_ready_is_known_by_its_words(void **state)
+CASE(node_that_is_not_ready_is_known_by_its_words,
+     "a node that is not ready is known by its words")
 {
 	static const char *const words =
 	    "WSREP has not yet prepared node for application use";
 
-	(void) state;
 	assert_true(rlk_fault_not_ready(1047, words));
 	assert_code(rlk_fault_code(1047, words), ROWLOCK_ECONNECT, NULL);
 	assert_int_equal(rlk_fault_class(1047), RLK_REFUSED);
@@ -162,17 +160,4 @@ static void node_that_is_not_ready_is_known_by_its_words(void **state)
 	assert_false(rlk_fault_not_ready(1064, words));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("each error says what became of the statement",
-		     each_has_its_class),
-		TEST("each error has its public code", each_has_its_code),
-		TEST("an option of the server is known by its name",
-		     an_option_of_the_server_is_known_by_its_name),
-		TEST("a node that is not ready is known by its words",
-		     node_that_is_not_ready_is_known_by_its_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

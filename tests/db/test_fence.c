@@ -85,25 +85,23 @@ static void check_fence(bool with_mark)
 	scene_close(&scene);
 }
 
-static void fenced_insert_does_not_land(void **state)
+CASE(fenced_insert_does_not_land,
+     "a blocked INSERT that was fenced does not land")
 {
-	(void) state;
 	check_fence(true);
 }
 
-static void fence_works_without_a_mark(void **state)
+CASE(fence_works_without_a_mark, "the fence works without a mark")
 {
-	(void) state;
 	check_fence(false);
 }
 
 /* What it is good for: without the fence the dead client's row appears. */
-static void unfenced_insert_lands(void **state)
+CASE(unfenced_insert_lands, "a blocked INSERT that was not fenced lands")
 {
 	struct scene scene = scene_open();
 	int64_t since;
 
-	(void) state;
 	scene.victim = rlk_conn_close(scene.victim);
 	assert_int_equal(count_rows(scene.fencer), 0);
 	db_exec(scene.holder, "ROLLBACK");
@@ -114,12 +112,12 @@ static void unfenced_insert_lands(void **state)
 }
 
 /* The KILL is on its way: whoever has no time to wait asks again. */
-static void dying_session_is_not_waited_for(void **state)
+CASE(dying_session_is_not_waited_for,
+     "a session that is dying is not waited for")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	assert_int_equal(rlk_conn_fence(scene.fencer, &scene.mark, 0, &error),
 			 RLK_PENDING);
 	assert_true(rlk_conn_usable(scene.fencer));
@@ -130,7 +128,8 @@ static void dying_session_is_not_waited_for(void **state)
 }
 
 /* Its mark cannot be seen from here: that it is not there proves nothing. */
-static void session_on_another_node_is_out_of_reach(void **state)
+CASE(session_on_another_node_is_out_of_reach,
+     "a session on another node is out of reach")
 {
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
@@ -139,7 +138,6 @@ static void session_on_another_node_is_out_of_reach(void **state)
 	    (struct rlk_server *) (uintptr_t) rlk_conn_server(fencer);
 	struct rlk_mark mark;
 
-	(void) state;
 	rlk_conn_mark(innocent, &mark);
 	strcpy(mark.identity, "another node@1");
 	node->galera = true;
@@ -151,28 +149,27 @@ static void session_on_another_node_is_out_of_reach(void **state)
 	rlk_conn_close(fencer);
 }
 
-static void ended_session_is_over_at_once(void **state)
+CASE(ended_session_is_over_at_once, "a session that has ended is over at once")
 {
 	struct rlk_conn *victim = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
-	(void) state;
 	rlk_conn_mark(victim, &mark);
 	rlk_conn_close(victim);
 	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
 	rlk_conn_close(fencer);
 }
 
-static void restarted_server_has_ended_it(void **state)
+CASE(restarted_server_has_ended_it,
+     "a restart has ended it, and nobody else is killed")
 {
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
-	(void) state;
 	/* The same number on a server that was started at another time. */
 	rlk_conn_mark(innocent, &mark);
 	mark.lock[0] = '\0';
@@ -185,7 +182,8 @@ static void restarted_server_has_ended_it(void **state)
 }
 
 /* The session is over, and its number was given to somebody else. */
-static void number_that_is_anothers_by_now_is_not_killed(void **state)
+CASE(number_that_is_anothers_by_now_is_not_killed,
+     "a number that is another's by now is not killed")
 {
 	struct rlk_conn *ended = db_open(NULL, &db_lease);
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
@@ -193,7 +191,6 @@ static void number_that_is_anothers_by_now_is_not_killed(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
-	(void) state;
 	rlk_conn_mark(ended, &mark);
 	rlk_conn_close(ended);
 	mark.id = rlk_conn_id(innocent);
@@ -204,56 +201,10 @@ static void number_that_is_anothers_by_now_is_not_killed(void **state)
 	rlk_conn_close(fencer);
 }
 
-/* Once the mark is gone, so are the transaction's locks: a thousand rows that
- * must be rolled back take their time. */
-static void rollback_is_over_when_the_mark_is_gone(void **state)
-{
-	static const struct rlk_stmt_def look = {
-		"look",
-		"SELECT COUNT(*) FROM (SELECT name FROM business_lease WHERE "
-		"name LIKE 'db-test fence %' FOR UPDATE NOWAIT) l",
-	};
-	struct rlk_conn *victim = db_open(NULL, &db_row);
-	struct rlk_conn *fencer = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
-	struct rlk_reply reply;
-	struct rlk_mark mark;
-
-	(void) state;
-	db_exec(fencer, CLEAN);
-	db_exec(victim,
-		"INSERT INTO business_lease (name, slot, session, attempt, "
-		"acquired_at) WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT "
-		"i + 1 FROM n WHERE i < 1000) SELECT CONCAT('db-test fence ', "
-		"a.i), b.i, 3, 42, UTC_TIMESTAMP(6) FROM n a, n b "
-		"WHERE b.i <= 20");
-	rlk_conn_mark(victim, &mark);
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
-	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &error), &error);
-	assert_int_equal(reply.columns[0].i64, 0);
-	rlk_conn_close(victim);
-	rlk_conn_close(fencer);
-}
-
-static void kill_query_spares_who_is_idle(void **state)
-{
-	struct rlk_conn *idle = db_open(NULL, &db_lease);
-	struct rlk_conn *other = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
-	struct rlk_mark mark;
-
-	(void) state;
-	rlk_conn_mark(idle, &mark);
-	assert_done(rlk_conn_kill_query(other, &mark, &error), &error);
-	assert_int_equal(db_number(idle, "SELECT 7"), 7);
-	rlk_conn_close(idle);
-	rlk_conn_close(other);
-}
-
 /* As through a proxy that greets with numbers of its own: it would take the
  * server's for one of these, and end a stranger's session. */
-static void number_that_something_between_has_for_another_is_not_killed(
-    void **state)
+CASE(number_that_something_between_has_for_another_is_not_killed,
+     "a number that is something between's is not killed")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
@@ -261,7 +212,6 @@ static void number_that_something_between_has_for_another_is_not_killed(
 	struct rlk_conn *fencer;
 	struct rlk_mark mark;
 
-	(void) state;
 	relay_replace(relay, "CONNECTION_ID(), GET", "   4000000000+1, GET",
 		      false);
 	fencer = db_open(relay_dsn(relay), &db_lease);
@@ -281,33 +231,49 @@ static void number_that_something_between_has_for_another_is_not_killed(
 	relay_end(relay);
 }
 
-int main(void)
+/* Once the mark is gone, so are the transaction's locks: a thousand rows that
+ * must be rolled back take their time. */
+CASE(rollback_is_over_when_the_mark_is_gone,
+     "a fenced transaction is rolled back when the fence is up")
 {
-	const struct CMUnitTest tests[] = {
-		TEST("a blocked INSERT that was fenced does not land",
-		     fenced_insert_does_not_land),
-		TEST("the fence works without a mark",
-		     fence_works_without_a_mark),
-		TEST("a blocked INSERT that was not fenced lands",
-		     unfenced_insert_lands),
-		TEST("a session that is dying is not waited for",
-		     dying_session_is_not_waited_for),
-		TEST("a session on another node is out of reach",
-		     session_on_another_node_is_out_of_reach),
-		TEST("a session that has ended is over at once",
-		     ended_session_is_over_at_once),
-		TEST("a restart has ended it, and nobody else is killed",
-		     restarted_server_has_ended_it),
-		TEST("a number that is another's by now is not killed",
-		     number_that_is_anothers_by_now_is_not_killed),
-		TEST(
-		    "a number that is something between's is not killed",
-		    number_that_something_between_has_for_another_is_not_killed),
-		TEST("a fenced transaction is rolled back when the fence is up",
-		     rollback_is_over_when_the_mark_is_gone),
-		TEST("kill_query spares a session that is idle",
-		     kill_query_spares_who_is_idle),
+	static const struct rlk_stmt_def look = {
+		"look",
+		"SELECT COUNT(*) FROM (SELECT name FROM business_lease WHERE "
+		"name LIKE 'db-test fence %' FOR UPDATE NOWAIT) l",
 	};
+	struct rlk_conn *victim = db_open(NULL, &db_row);
+	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+	struct rlk_mark mark;
 
-	return db_main(tests);
+	db_exec(fencer, CLEAN);
+	db_exec(victim,
+		"INSERT INTO business_lease (name, slot, session, attempt, "
+		"acquired_at) WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT "
+		"i + 1 FROM n WHERE i < 1000) SELECT CONCAT('db-test fence ', "
+		"a.i), b.i, 3, 42, UTC_TIMESTAMP(6) FROM n a, n b "
+		"WHERE b.i <= 20");
+	rlk_conn_mark(victim, &mark);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
+	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &error), &error);
+	assert_int_equal(reply.columns[0].i64, 0);
+	rlk_conn_close(victim);
+	rlk_conn_close(fencer);
 }
+
+CASE(kill_query_spares_who_is_idle, "kill_query spares a session that is idle")
+{
+	struct rlk_conn *idle = db_open(NULL, &db_lease);
+	struct rlk_conn *other = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_mark mark;
+
+	rlk_conn_mark(idle, &mark);
+	assert_done(rlk_conn_kill_query(other, &mark, &error), &error);
+	assert_int_equal(db_number(idle, "SELECT 7"), 7);
+	rlk_conn_close(idle);
+	rlk_conn_close(other);
+}
+
+CASE_MAIN(db_main)

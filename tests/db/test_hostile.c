@@ -83,7 +83,7 @@ static void stop(struct peer *peer)
  * know, and ends the process. */
 #define PROGRESS "\x0c\0\0\0\xff\xff\xff\x01\x01\x01\0\0\0\0\0\0"
 
-static void what_does_not_greet_is_refused(void **state)
+CASE(what_does_not_greet_is_refused, "what does not greet is refused")
 {
 	static const struct {
 		const char *bytes;
@@ -98,7 +98,6 @@ static void what_does_not_greet_is_refused(void **state)
 		{ BYTES("\x01\0\0\0\0") },
 	};
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(greetings); i++) {
 		struct peer peer = { .first = greetings[i].bytes,
 				     .first_size = greetings[i].size };
@@ -114,26 +113,24 @@ static void what_does_not_greet_is_refused(void **state)
 }
 
 /* Nothing of it is looked at before it is whole. */
-static void greeting_in_pieces_is_looked_at(void **state)
+CASE(greeting_in_pieces_is_looked_at, "a greeting in pieces is looked at")
 {
 	struct peer peer = { .first = PROGRESS,
 			     .first_size = sizeof(PROGRESS) - 1,
 			     .slow = true };
 	struct rowlock_errinfo error;
 
-	(void) state;
 	start(&peer);
 	assert_code(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "does not greet");
 	stop(&peer);
 }
 
-static void greeting_that_ends_is_no_greeting(void **state)
+CASE(greeting_that_ends_is_no_greeting, "a greeting that ends is no greeting")
 {
 	static const char progress[] = PROGRESS;
 	struct rowlock_errinfo error;
 
-	(void) state;
 	for (size_t size = 0; size < sizeof(progress) - 1; size++) {
 		struct peer peer = { .first = progress, .first_size = size };
 
@@ -145,7 +142,8 @@ static void greeting_that_ends_is_no_greeting(void **state)
 }
 
 /* A server that refuses says so with an error, and that is told. */
-static void refusal_in_place_of_a_greeting_is_told(void **state)
+CASE(refusal_in_place_of_a_greeting_is_told,
+     "a refusal in place of a greeting is told")
 {
 	struct peer peer = {
 		.first = "\x17\0\0\0\xff\x10\x04Too many connections",
@@ -153,7 +151,6 @@ static void refusal_in_place_of_a_greeting_is_told(void **state)
 	};
 	struct rowlock_errinfo error;
 
-	(void) state;
 	start(&peer);
 	assert_code(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT, &error);
 	assert_int_equal(error.mysql, 1040);
@@ -211,27 +208,27 @@ static void is_cut_off(const unsigned char *progress, size_t size)
 /* Long reports of progress: few packets, many bytes. The second ones are never
  * at the beginning of what is read at a time: what is cut off is a packet whose
  * header Connector/C has. */
-static void answer_without_an_end_is_cut_off(void **state)
+CASE_NEEDS(answer_without_an_end_is_cut_off,
+	   "an answer without an end is cut off", need_no_tls)
 {
 	static const unsigned char whole[4096] = { 0xfc, 0xf,  0,   1,
 						   0xff, 0xff, 0xff };
 	static const unsigned char odd[5003] = { 0x87, 0x13, 0,   1,
 						 0xff, 0xff, 0xff };
 
-	(void) state;
 	is_cut_off(whole, sizeof(whole));
 	is_cut_off(odd, sizeof(odd));
 }
 
 /* The rest is in unit-answer: here is seen that it is asked. */
-static void answer_that_is_garbled_is_refused(void **state)
+CASE_NEEDS(answer_that_is_garbled_is_refused,
+	   "an answer that is garbled is refused", need_no_tls)
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
 	struct rlk_reply reply;
 
-	(void) state;
 	/* Five columns, and again that, where the first one's definition is to
 	 * come. */
 	relay_flood(relay, BYTES("\1\0\0\1\5"));
@@ -245,71 +242,15 @@ static void answer_that_is_garbled_is_refused(void **state)
 	relay_end(relay);
 }
 
-/* One packet that is said to be long: no room is made for it. */
-static void long_packet_is_refused(void **state)
-{
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rowlock_errinfo error;
-	struct rlk_conn *conn;
-	char dsn[600];
-	struct rlk_reply reply;
-	size_t before = in_use();
-
-	(void) state;
-	/* Also where an option would allow it. */
-	test_dsn_with(relay_dsn(relay), "max-allowed-packet=67108864", dsn,
-		      sizeof(dsn));
-	conn = db_open(dsn, &db_lease);
-	relay_flood(relay, BYTES("\xfe\xff\xff\1"));
-	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
-			 RLK_UNKNOWN);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
-	/* By its length, before any of it was read. */
-	assert_says(error.message, "a packet of its answer");
-	assert_false(rlk_conn_usable(conn));
-	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
-	rlk_conn_close(conn);
-	relay_end(relay);
-}
-
-/* The deadline has come, and what is there may be taken; but it goes on. */
-static void flood_does_not_pass_the_deadline(void **state)
-{
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rowlock_errinfo error;
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
-	struct rlk_reply reply;
-	int64_t since = db_in(0);
-	enum rlk_fault fault;
-
-	(void) state;
-	relay_flood(relay, BYTES(PROGRESS));
-	rlk_conn_set_until(conn, since);
-	fault = rlk_stmt_run(conn, &one, NULL, &reply, &error);
-	/* Unless it has come before the first look. */
-	if (fault == RLK_PENDING) {
-		while (relay_said(relay) < ENOUGH)
-			db_keep_waiting(since, "a flood");
-		fault = rlk_stmt_resume(conn, &reply, &error);
-	}
-	assert_int_equal(fault, RLK_UNKNOWN);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
-	/* And for no other reason: more than 1 MiB, or too many rows. */
-	assert_says(error.message, "its answer has no end on ");
-	rlk_conn_close(conn);
-	relay_end(relay);
-}
-
 /* Whoever counts with it has no room for that. */
-static void time_that_is_none_is_refused(void **state)
+CASE_NEEDS(time_that_is_none_is_refused, "a time that is none is refused",
+	   need_no_tls)
 {
 	static const char asked[] = "SELECT TIMESTAMPDIFF(MICROSECOND, "
 				    "'1970-01-01', UTC_TIMESTAMP(6))";
 	static const char *const times[] = { "-9223372036854775808",
 					     "9223372036854775807" };
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(times); i++) {
 		struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 		struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
@@ -330,28 +271,59 @@ static void time_that_is_none_is_refused(void **state)
 	}
 }
 
-int main(void)
+/* One packet that is said to be long: no room is made for it. */
+CASE_NEEDS(long_packet_is_refused, "a long packet is refused", need_no_tls)
 {
-	static const struct CMUnitTest tests[] = {
-		TEST("what does not greet is refused",
-		     what_does_not_greet_is_refused),
-		TEST("a greeting in pieces is looked at",
-		     greeting_in_pieces_is_looked_at),
-		TEST("a greeting that ends is no greeting",
-		     greeting_that_ends_is_no_greeting),
-		TEST("a refusal in place of a greeting is told",
-		     refusal_in_place_of_a_greeting_is_told),
-		TEST_NEEDS(need_no_tls, "an answer without an end is cut off",
-			   answer_without_an_end_is_cut_off),
-		TEST_NEEDS(need_no_tls, "an answer that is garbled is refused",
-			   answer_that_is_garbled_is_refused),
-		TEST_NEEDS(need_no_tls, "a time that is none is refused",
-			   time_that_is_none_is_refused),
-		TEST_NEEDS(need_no_tls, "a long packet is refused",
-			   long_packet_is_refused),
-		TEST_NEEDS(need_no_tls, "a flood does not pass the deadline",
-			   flood_does_not_pass_the_deadline),
-	};
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn;
+	char dsn[600];
+	struct rlk_reply reply;
+	size_t before = in_use();
 
-	return db_main(tests);
+	/* Also where an option would allow it. */
+	test_dsn_with(relay_dsn(relay), "max-allowed-packet=67108864", dsn,
+		      sizeof(dsn));
+	conn = db_open(dsn, &db_lease);
+	relay_flood(relay, BYTES("\xfe\xff\xff\1"));
+	rlk_conn_set_until(conn, db_in(test_patience_ms()));
+	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
+			 RLK_UNKNOWN);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
+	/* By its length, before any of it was read. */
+	assert_says(error.message, "a packet of its answer");
+	assert_false(rlk_conn_usable(conn));
+	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
+	rlk_conn_close(conn);
+	relay_end(relay);
 }
+
+/* The deadline has come, and what is there may be taken; but it goes on. */
+CASE_NEEDS(flood_does_not_pass_the_deadline,
+	   "a flood does not pass the deadline", need_no_tls)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rowlock_errinfo error;
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	struct rlk_reply reply;
+	int64_t since = db_in(0);
+	enum rlk_fault fault;
+
+	relay_flood(relay, BYTES(PROGRESS));
+	rlk_conn_set_until(conn, since);
+	fault = rlk_stmt_run(conn, &one, NULL, &reply, &error);
+	/* Unless it has come before the first look. */
+	if (fault == RLK_PENDING) {
+		while (relay_said(relay) < ENOUGH)
+			db_keep_waiting(since, "a flood");
+		fault = rlk_stmt_resume(conn, &reply, &error);
+	}
+	assert_int_equal(fault, RLK_UNKNOWN);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
+	/* And for no other reason: more than 1 MiB, or too many rows. */
+	assert_says(error.message, "its answer has no end on ");
+	rlk_conn_close(conn);
+	relay_end(relay);
+}
+
+CASE_MAIN(db_main)

@@ -31,12 +31,12 @@ static const char *dsn_by(const struct proxy *proxy)
 	return dsn;
 }
 
-static void an_interruption_of_each_statement_passes(void **state)
+CASE(an_interruption_of_each_statement_passes,
+     "an interruption of each statement passes")
 {
 	static const char *const statements[] = { "SET NAMES*", "SELECT 0,*" };
 	struct proxy *proxy = proxy_to(db_dsn());
 
-	(void) state;
 	for (size_t s = 0; s < RLK_ARRAY_SIZE(statements); s++)
 		for (size_t i = 0; i < RLK_ARRAY_SIZE(passing); i++) {
 			print_message("# %s: %u\n", statements[s], passing[i]);
@@ -50,12 +50,12 @@ static void an_interruption_of_each_statement_passes(void **state)
 	proxy_end(proxy);
 }
 
-static void interruptions_without_end_are_no_refusal(void **state)
+CASE(interruptions_without_end_are_no_refusal,
+     "interruptions without end are no refusal")
 {
 	struct proxy *proxy = proxy_to(db_dsn());
 	struct rowlock_errinfo error;
 
-	(void) state;
 	tell(proxy, "request sql=\"SELECT 0,*\" always do error code=1317");
 	assert_code(db_refused(dsn_by(proxy), 0, &error), ROWLOCK_ECONNECT,
 		    &error);
@@ -64,19 +64,18 @@ static void interruptions_without_end_are_no_refusal(void **state)
 	proxy_end(proxy);
 }
 
-static void an_interrupted_login_is_no_refusal(void **state)
+CASE(an_interrupted_login_is_no_refusal, "an interrupted login is no refusal")
 {
 	struct proxy *proxy = proxy_to(db_dsn());
 	struct rowlock_errinfo error;
 
-	(void) state;
 	tell(proxy, "request command=login do error code=1317");
 	assert_code(db_refused(dsn_by(proxy), 0, &error), ROWLOCK_ECONNECT,
 		    &error);
 	proxy_end(proxy);
 }
 
-static void the_check_of_the_tables_begins_anew(void **state)
+CASE(the_check_of_the_tables_begins_anew, "the check of the tables begins anew")
 {
 	static const char *const statements[] = {
 		"SELECT MAX(version)*",
@@ -88,7 +87,6 @@ static void the_check_of_the_tables_begins_anew(void **state)
 	struct proxy *proxy = proxy_to(db_dsn());
 	struct rlk_conn *conn = db_open(dsn_by(proxy), &db_lease);
 
-	(void) state;
 	for (size_t s = 0; s < RLK_ARRAY_SIZE(statements); s++)
 		for (size_t i = 0; i < RLK_ARRAY_SIZE(passing); i++) {
 			struct rowlock_errinfo error = { 0 };
@@ -111,7 +109,8 @@ static void the_check_of_the_tables_begins_anew(void **state)
 }
 
 /* A thread that has time gets a connection all the same. */
-static void patience_outlasts_the_end_of_a_server(void **state)
+CASE(patience_outlasts_the_end_of_a_server,
+     "patience outlasts the end of a server")
 {
 	static const char *const places[] = { "command=login",
 					      "sql=\"SET NAMES*\"" };
@@ -119,7 +118,6 @@ static void patience_outlasts_the_end_of_a_server(void **state)
 	struct rlk_conn_target target = db_target(dsn_by(proxy));
 	const struct rlk_pool_bay bay = { .profile = db_lease, .limit = 1 };
 
-	(void) state;
 	for (size_t p = 0; p < RLK_ARRAY_SIZE(places); p++)
 		for (size_t i = 0; i < RLK_ARRAY_SIZE(last_words); i++) {
 			struct rowlock_errinfo error = { 0 };
@@ -186,7 +184,7 @@ static void *keep_killing(void *arg)
 /* MariaDB answers a killed SELECT of subqueries by a row of NULLs now and then:
  * that must not look like another server, from which all connections to the
  * first would be given up, and their holds lost. */
-static void a_killed_look_names_no_other_server(void **state)
+CASE(a_killed_look_names_no_other_server, "a killed look names no other server")
 {
 	struct rlk_conn *first = db_open(NULL, &db_lease);
 	const char *identity = rlk_conn_server(first)->identity;
@@ -195,7 +193,6 @@ static void a_killed_look_names_no_other_server(void **state)
 	int others = 0;
 	int opened = 0;
 
-	(void) state;
 	done = false;
 	assert_non_null(
 	    mysql_real_connect(killer, db_dsn(), NULL, NULL, NULL, 0, NULL, 0));
@@ -223,22 +220,4 @@ static void a_killed_look_names_no_other_server(void **state)
 	assert_true(opened > 0);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("an interruption of each statement passes",
-		     an_interruption_of_each_statement_passes),
-		TEST("interruptions without end are no refusal",
-		     interruptions_without_end_are_no_refusal),
-		TEST("an interrupted login is no refusal",
-		     an_interrupted_login_is_no_refusal),
-		TEST("the check of the tables begins anew",
-		     the_check_of_the_tables_begins_anew),
-		TEST("patience outlasts the end of a server",
-		     patience_outlasts_the_end_of_a_server),
-		TEST("a killed look names no other server",
-		     a_killed_look_names_no_other_server),
-	};
-
-	return db_main_own(tests);
-}
+CASE_MAIN(db_main_own)

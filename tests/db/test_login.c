@@ -279,7 +279,8 @@ static void assert_refused_both(const struct refusal *refusal, const char *more)
 	assert_refused(&slow, more);
 }
 
-static void who_asks_for_the_password_does_not_get_it(void **state)
+CASE(who_asks_for_the_password_does_not_get_it,
+     "who asks for the password does not get it")
 {
 	static const struct refusal refusals[] = {
 		{ { { SAYS(CLEAR) }, false }, "mysql_clear_password", 0 },
@@ -314,13 +315,13 @@ static void who_asks_for_the_password_does_not_get_it(void **state)
 		  2 },
 	};
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(refusals); i++)
 		assert_refused_both(&refusals[i], "");
 }
 
 /* All that the plugin takes for the wish to have it. */
-static void hash_that_is_not_enough_is_all_that_is_told(void **state)
+CASE(hash_that_is_not_enough_is_all_that_is_told,
+     "a hash that is not enough is all that is told")
 {
 	static const struct line answers[] = {
 		SAYS("\2\0\0\2\1\4"),
@@ -331,7 +332,6 @@ static void hash_that_is_not_enough_is_all_that_is_told(void **state)
 		SAYS("\x1a\0\0\2-----BEGIN PUBLIC KEY-----"),
 	};
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(answers); i++) {
 		const struct refusal refusal = {
 			{ { SAYS(CACHING), answers[i] }, false },
@@ -344,14 +344,14 @@ static void hash_that_is_not_enough_is_all_that_is_told(void **state)
 }
 
 /* Connector/C takes it where nothing else names one. */
-static void password_of_the_environment_is_not_told(void **state)
+CASE(password_of_the_environment_is_not_told,
+     "a password of the environment is not told")
 {
 	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
 					   SAYS("\1\0\0\4\1") },
 					 false } };
 	struct rowlock_errinfo error;
 
-	(void) state;
 	start(&peer, "127.0.0.1");
 	*strstr(peer.dsn, ";password=") = '\0';
 	setenv("MYSQL_PWD", PASSWORD, 1);
@@ -363,32 +363,32 @@ static void password_of_the_environment_is_not_told(void **state)
 	assert_false(heard(&peer, "s3cret"));
 }
 
-static void option_that_names_a_plugin_does_not_allow_it(void **state)
+CASE(option_that_names_a_plugin_does_not_allow_it,
+     "an option that names a plugin does not allow it")
 {
 	static const struct refusal refusal = { { { SAYS(NATIVE) }, false },
 						"mysql_clear_password",
 						0 };
 
-	(void) state;
 	assert_refused_both(&refusal, "default-auth=mysql_clear_password");
 }
 
 /* ------------------------------------------------------------- who may have it
  */
 
-static void plugin_that_is_allowed_is_used(void **state)
+CASE(plugin_that_is_allowed_is_used, "a plugin that is allowed is used")
 {
 	struct peer peer = { .script = { { SAYS(CLEAR), SAYS(OK) }, false } };
 	struct rowlock_errinfo error;
 
-	(void) state;
 	/* The peer says no more then. */
 	log_in_at(&peer, "127.0.0.1", "", "parsec,mysql_clear_password",
 		  ROWLOCK_ECONNECT, &error);
 	assert_true(heard(&peer, PASSWORD));
 }
 
-static void plugin_is_allowed_by_its_whole_name(void **state)
+CASE(plugin_is_allowed_by_its_whole_name,
+     "a plugin is allowed by its whole name")
 {
 	static const char *const lists[] = {
 		"mysql_clear_password_too",
@@ -397,7 +397,6 @@ static void plugin_is_allowed_by_its_whole_name(void **state)
 		"MYSQL_CLEAR_PASSWORD",
 	};
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(lists); i++) {
 		struct peer peer = { .script = { { SAYS(CLEAR) }, false } };
 		struct rowlock_errinfo error;
@@ -408,12 +407,11 @@ static void plugin_is_allowed_by_its_whole_name(void **state)
 	}
 }
 
-static void socket_file_is_trusted(void **state)
+CASE(socket_file_is_trusted, "a socket file is trusted")
 {
 	struct peer peer = { .script = { { SAYS(CLEAR), SAYS(OK) }, false } };
 	struct rowlock_errinfo error;
 
-	(void) state;
 	start_file(&peer);
 	assert_code(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT, &error);
 	stop(&peer);
@@ -438,28 +436,28 @@ static void log_in_to_root(const char *host, bool trusted)
 	assert_int_equal(heard(&peer, PASSWORD), trusted);
 }
 
-static void process_of_root_is_trusted(void **state)
+CASE_NEEDS(process_of_root_is_trusted, "a process of root is trusted",
+	   need_root)
 {
-	(void) state;
 	log_in_to_root("127.0.0.1", true);
 	log_in_to_root("::ffff:127.0.0.1", true);
 }
 
-static void root_that_asks_more_than_the_hash_is_trusted(void **state)
+CASE_NEEDS(root_that_asks_more_than_the_hash_is_trusted,
+	   "root that asks more than the hash is trusted", need_root)
 {
 	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
 					   SAYS(OK) },
 					 .servers = true } };
 	struct rowlock_errinfo error;
 
-	(void) state;
 	/* The third packet is a request of the peer's public key. */
 	log_in_at(&peer, "127.0.0.1", "", NULL, ROWLOCK_ECONNECT, &error);
 	assert_int_equal(peer.packets, 2);
 	assert_int_equal(peer.heard[peer.length - 1], 2);
 }
 
-static void hash_that_is_enough_lets_in(void **state)
+CASE(hash_that_is_enough_lets_in, "a hash that is enough lets in")
 {
 	struct peer peer = { .script = { { SAYS(CACHING),
 					   SAYS("\2\0\0\2\1\3\7\0\0\3\0\0\0\2\0"
@@ -467,7 +465,6 @@ static void hash_that_is_enough_lets_in(void **state)
 					 false } };
 	struct rowlock_errinfo error;
 
-	(void) state;
 	log_in_at(&peer, "127.0.0.1", "", NULL, ROWLOCK_ECONNECT, &error);
 	/* The login, and the first command. */
 	assert_int_equal(peer.packets, 2);
@@ -476,7 +473,7 @@ static void hash_that_is_enough_lets_in(void **state)
 }
 
 /* The key that is in a file, and no other. */
-static void key_that_is_known_hides_it(void **state)
+CASE(key_that_is_known_hides_it, "a key that is known hides it")
 {
 	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
 					   SAYS("\7\0\0\4\0\0\0\2\0\0\0") },
@@ -484,7 +481,6 @@ static void key_that_is_known_hides_it(void **state)
 	struct rowlock_errinfo error;
 	char more[300];
 
-	(void) state;
 	snprintf(more, sizeof(more),
 		 "server-public-key=%s/tests/db/login-key.pem",
 		 getenv("ROWLOCK_SOURCE"));
@@ -494,7 +490,7 @@ static void key_that_is_known_hides_it(void **state)
 	assert_false(heard(&peer, PASSWORD));
 }
 
-static void key_of_the_peer_is_not_taken(void **state)
+CASE(key_of_the_peer_is_not_taken, "a key of the peer is not taken")
 {
 	static const struct refusal refusal = {
 		{ { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
@@ -504,13 +500,13 @@ static void key_of_the_peer_is_not_taken(void **state)
 		2
 	};
 
-	(void) state;
 	assert_refused_both(&refusal, "server-public-key=/nowhere/key.pem");
 }
 
 /* --------------------------------------------------------------- dialog */
 
-static void dialog_is_told_the_password_and_no_more(void **state)
+CASE(dialog_is_told_the_password_and_no_more,
+     "dialog is told the password and no more")
 {
 	static const struct line questions[][2] = {
 		{ SAYS("\x12\0\0\2\xfe"
@@ -524,7 +520,6 @@ static void dialog_is_told_the_password_and_no_more(void **state)
 		  { NULL, 0 } },
 	};
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(questions); i++) {
 		struct peer peer = { .script = { { SAYS(NATIVE),
 						   questions[i][0],
@@ -543,7 +538,8 @@ static void dialog_is_told_the_password_and_no_more(void **state)
 
 /* ------------------------------------------------------------------- TLS */
 
-static void tls_that_is_asked_for_is_had_or_nothing(void **state)
+CASE(tls_that_is_asked_for_is_had_or_nothing,
+     "TLS that is asked for is had, or nothing")
 {
 	static const char *const wishes[] = {
 		"ssl_enforce=1",
@@ -552,7 +548,6 @@ static void tls_that_is_asked_for_is_had_or_nothing(void **state)
 		"ssl_fp=00:11:22:33",
 	};
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(wishes); i++) {
 		struct peer peer = { .script = { { SAYS(NATIVE) }, false } };
 		struct rowlock_errinfo error;
@@ -572,12 +567,13 @@ static struct db_need need_connector_34 = { obeys_the_environment,
 					    "Connector/C 3.4" };
 
 /* Its first versions would believe any certificate then. */
-static void verification_that_is_forbidden_is_no_connection(void **state)
+CASE_NEEDS(verification_that_is_forbidden_is_no_connection,
+	   "a verification that is forbidden is no connection",
+	   need_connector_34)
 {
 	struct peer peer = { .script = { { SAYS(WITH_TLS) }, false } };
 	struct rowlock_errinfo error;
 
-	(void) state;
 	setenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION", "1", 1);
 	log_in_at(&peer, "127.0.0.1", "ssl_verify_server_cert=1", NULL,
 		  ROWLOCK_ECONNECT, &error);
@@ -590,7 +586,7 @@ static void verification_that_is_forbidden_is_no_connection(void **state)
 /* Where the server's part of the handshake should come: records of messages
  * that a client reads and forgets (RFC 5246, 7.4.1.1, HelloRequest). OpenSSL
  * does not come back while there are more of them. */
-static void handshake_without_an_end_is_left(void **state)
+CASE(handshake_without_an_end_is_left, "a handshake without an end is left")
 {
 	static const struct script script = {
 		{ SAYS(WITH_TLS) },
@@ -600,7 +596,6 @@ static void handshake_without_an_end_is_left(void **state)
 	int64_t since = db_in(0), ms = 100;
 	size_t flooded;
 
-	(void) state;
 	/* On a busy machine it may not come so far in so short a time. */
 	do {
 		struct peer peer = { .script = script };
@@ -623,23 +618,22 @@ static void handshake_without_an_end_is_left(void **state)
 }
 
 /* A name may be told to lead anywhere. */
-static void name_that_leads_here_is_not_local(void **state)
+CASE(name_that_leads_here_is_not_local, "a name that leads here is not local")
 {
 	struct peer peer = { .script = { { SAYS(NATIVE) }, false } };
 	struct rowlock_errinfo error;
 
-	(void) state;
 	log_in_at(&peer, "127.1", "", NULL, ROWLOCK_ECONNECT, &error);
 	assert_int_equal(error.mysql, 2026);
 	assert_int_equal(peer.length, 0);
 }
 
-static void address_that_is_written_out_is_local(void **state)
+CASE(address_that_is_written_out_is_local,
+     "an address that is written out is local")
 {
 	static const char *const hosts[] = { "127.0.0.1", "127.0.0.1,127.0.0.2",
 					     "::ffff:127.0.0.1" };
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(hosts); i++) {
 		struct peer peer = { .script = { { SAYS(NATIVE) }, false } };
 		struct rowlock_errinfo error;
@@ -653,7 +647,7 @@ static void address_that_is_written_out_is_local(void **state)
 
 /* Said before TLS it would be read as if it had come under it; and numbers tell
  * what is a login. */
-static void what_is_out_of_turn_ends_it(void **state)
+CASE(what_is_out_of_turn_ends_it, "what is out of turn ends it")
 {
 	static const struct {
 		struct script script;
@@ -683,7 +677,6 @@ static void what_is_out_of_turn_ends_it(void **state)
 		  "does not let in" },
 	};
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(cases); i++) {
 		struct peer peer = { .script = cases[i].script };
 		struct rowlock_errinfo error;
@@ -696,11 +689,10 @@ static void what_is_out_of_turn_ends_it(void **state)
 }
 
 /* Whatever is missing at its end, it is no greeting. */
-static void greeting_that_is_cut_is_none(void **state)
+CASE(greeting_that_is_cut_is_none, "a greeting that is cut is none")
 {
 	static const char greeting[] = NATIVE;
 
-	(void) state;
 	for (size_t size = 5; size < sizeof(greeting) - 24; size++) {
 		char bytes[sizeof(greeting)];
 		struct peer peer = { .script = { { { bytes, size } }, false } };
@@ -715,51 +707,4 @@ static void greeting_that_is_cut_is_none(void **state)
 	}
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("who asks for the password does not get it",
-		     who_asks_for_the_password_does_not_get_it),
-		TEST("a hash that is not enough is all that is told",
-		     hash_that_is_not_enough_is_all_that_is_told),
-		TEST("a password of the environment is not told",
-		     password_of_the_environment_is_not_told),
-		TEST("an option that names a plugin does not allow it",
-		     option_that_names_a_plugin_does_not_allow_it),
-		TEST("a plugin that is allowed is used",
-		     plugin_that_is_allowed_is_used),
-		TEST("a plugin is allowed by its whole name",
-		     plugin_is_allowed_by_its_whole_name),
-		TEST("a socket file is trusted", socket_file_is_trusted),
-		TEST_NEEDS(need_root, "a process of root is trusted",
-			   process_of_root_is_trusted),
-		TEST_NEEDS(need_root,
-			   "root that asks more than the hash is trusted",
-			   root_that_asks_more_than_the_hash_is_trusted),
-		TEST("a hash that is enough lets in",
-		     hash_that_is_enough_lets_in),
-		TEST("a key that is known hides it",
-		     key_that_is_known_hides_it),
-		TEST("a key of the peer is not taken",
-		     key_of_the_peer_is_not_taken),
-		TEST("dialog is told the password and no more",
-		     dialog_is_told_the_password_and_no_more),
-		TEST("TLS that is asked for is had, or nothing",
-		     tls_that_is_asked_for_is_had_or_nothing),
-		TEST_NEEDS(need_connector_34,
-			   "a verification that is forbidden is no connection",
-			   verification_that_is_forbidden_is_no_connection),
-		TEST("a handshake without an end is left",
-		     handshake_without_an_end_is_left),
-		TEST("a name that leads here is not local",
-		     name_that_leads_here_is_not_local),
-		TEST("an address that is written out is local",
-		     address_that_is_written_out_is_local),
-		TEST("what is out of turn ends it",
-		     what_is_out_of_turn_ends_it),
-		TEST("a greeting that is cut is none",
-		     greeting_that_is_cut_is_none),
-	};
-
-	return db_main(tests);
-}
+CASE_MAIN(db_main)

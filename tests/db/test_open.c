@@ -13,13 +13,12 @@
 #include "db/connect.h"
 #include "db_test.h"
 
-static void good_options_open(void **state)
+CASE(good_options_open, "good options open a connection")
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 	const struct rlk_server *server = rlk_conn_server(conn);
 	struct rlk_mark mark;
 
-	(void) state;
 	assert_true(rlk_conn_usable(conn));
 	assert_true(server->version >= 80000);
 	assert_non_null(strchr(server->name, '('));
@@ -30,11 +29,10 @@ static void good_options_open(void **state)
 	rlk_conn_close(conn);
 }
 
-static void descriptor_is_not_inherited(void **state)
+CASE(descriptor_is_not_inherited, "the descriptor is closed on exec")
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 
-	(void) state;
 	assert_true(fcntl(rlk_conn_fd(conn), F_GETFD) & FD_CLOEXEC);
 	assert_true(fcntl(rlk_conn_fd(conn), F_GETFL) & O_NONBLOCK);
 	rlk_conn_close(conn);
@@ -50,13 +48,13 @@ static int option_of(int fd, int level, int name)
 }
 
 /* The server's end may vanish without a word. */
-static void silent_peer_is_noticed_by_the_kernel(void **state)
+CASE(silent_peer_is_noticed_by_the_kernel,
+     "a silent peer is noticed by the kernel")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
 	int fd = rlk_conn_fd(conn);
 
-	(void) state;
 	assert_int_equal(db_lease.idle_s, 30);
 	assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 10);
@@ -69,13 +67,12 @@ static void silent_peer_is_noticed_by_the_kernel(void **state)
 
 /* Connector/C refuses an attribute without a value. A program may have been
  * started without a name. */
-static void program_without_a_name_opens(void **state)
+CASE(program_without_a_name_opens, "a program without a name opens")
 {
 	struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 
-	(void) state;
 	target.program = "";
 	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
 		      &error);
@@ -83,11 +80,11 @@ static void program_without_a_name_opens(void **state)
 	rlk_conn_close(conn);
 }
 
-static void wrong_password_is_said_without_it(void **state)
+CASE(wrong_password_is_said_without_it,
+     "a wrong password is said, with the user, without it")
 {
 	struct rowlock_errinfo error;
 
-	(void) state;
 	assert_code(db_refused(db_dsn_with("password=secret17;user=nobody17"),
 			       0, &error),
 		    ROWLOCK_EAUTH, &error);
@@ -96,14 +93,13 @@ static void wrong_password_is_said_without_it(void **state)
 	assert_true(error.mysql == 1045 || error.mysql == 1698);
 }
 
-static void user_that_nobody_named_is_told_so(void **state)
+CASE(user_that_nobody_named_is_told_so, "a user that nobody named is told so")
 {
 	const char *weaker = getenv("ROWLOCK_DSN");
 	char *kept = weaker ? strdup(weaker) : NULL;
 	struct rowlock_errinfo error;
 	char dsn[512];
 
-	(void) state;
 	test_dsn_without(db_dsn_with("password=secret17"), "user", dsn,
 			 sizeof(dsn));
 	unsetenv("ROWLOCK_DSN");
@@ -115,11 +111,10 @@ static void user_that_nobody_named_is_told_so(void **state)
 	assert_null(strstr(error.message, "secret17"));
 }
 
-static void refused_port_is_said(void **state)
+CASE(refused_port_is_said, "a refused port is said")
 {
 	struct rowlock_errinfo error;
 
-	(void) state;
 	assert_code(
 	    db_refused("host=127.0.0.1;port=1;user=u;password=p", 0, &error),
 	    ROWLOCK_ECONNECT, &error);
@@ -132,36 +127,33 @@ static void refused_port_is_said(void **state)
 	assert_says(error.message, "is that its socket?");
 }
 
-static void unknown_host_is_said(void **state)
+CASE(unknown_host_is_said, "an unknown host is said")
 {
 	struct rowlock_errinfo error;
 
-	(void) state;
 	assert_code(db_refused("host=no.such.host.invalid;user=u", 0, &error),
 		    ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "no.such.host.invalid");
 	assert_int_equal(error.mysql, 2005);
 }
 
-static void unknown_database_is_said(void **state)
+CASE(unknown_database_is_said, "an unknown database is said")
 {
 	struct rowlock_errinfo error;
 	int code = db_refused(db_dsn_with("database=no_such_db17"), 0, &error);
 
-	(void) state;
 	/* 1044 if the account may not see whether it is there. */
 	assert_true(code == ROWLOCK_ESCHEMA || code == ROWLOCK_EAUTH);
 	assert_says(error.message, "no_such_db17");
 }
 
-static void missing_file_is_said(void **state)
+CASE(missing_file_is_said, "an option file that is not there is an error")
 {
 	struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 	char missing[] = "/nonexistent/my17.cnf";
 
-	(void) state;
 	target.sources =
 	    (struct rlk_sources){ .file = missing, .group = "rowlock" };
 	assert_code(rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
@@ -209,12 +201,11 @@ static int open_by_file(const char *before, mode_t mode,
 	return code;
 }
 
-static void option_file_and_group_are_read(void **state)
+CASE(option_file_and_group_are_read, "option file and group are read")
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 
-	(void) state;
 	open_by_file("[client]\nuser=wrong\n", 0600, &conn, &error);
 	assert_string_equal(error.message, "");
 	assert_non_null(conn);
@@ -239,13 +230,12 @@ static int open_by_path(char *path, struct rowlock_errinfo *ret_error)
 }
 
 /* Nobody writes to it, so it would be waited for. */
-static void pipe_is_refused(void **state)
+CASE(pipe_is_refused, "a pipe is no option file")
 {
 	struct rowlock_errinfo error = { 0 };
 	char path[64];
 	int code;
 
-	(void) state;
 	snprintf(path, sizeof(path), "/tmp/rowlock-pipe-%d", (int) getpid());
 	assert_int_equal(mkfifo(path, 0600), 0);
 	code = open_by_path(path, &error);
@@ -256,12 +246,11 @@ static void pipe_is_refused(void **state)
 }
 
 /* Nor has one of these an end; /dev/null has, and says nothing. */
-static void device_is_refused(void **state)
+CASE(device_is_refused, "nor is a device, but /dev/null")
 {
 	struct rowlock_errinfo error = { 0 };
 	char zero[] = "/dev/zero", none[] = "/dev/null";
 
-	(void) state;
 	assert_code(open_by_path(zero, &error), ROWLOCK_EINVAL, &error);
 	assert_says(error.message, "'/dev/zero' is a device");
 	error.message[0] = '\0';
@@ -270,29 +259,28 @@ static void device_is_refused(void **state)
 	assert_null(strstr(error.message, "device"));
 }
 
-static void file_that_everybody_can_write_is_refused(void **state)
+CASE(file_that_everybody_can_write_is_refused,
+     "a file that everybody can write is refused")
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 
-	(void) state;
 	assert_code(open_by_file("", 0602, &conn, &error), ROWLOCK_EINVAL,
 		    &error);
 	assert_says(error.message, "everybody can write");
 	assert_null(conn);
 }
 
-static void found_rows_are_refused(void **state)
+CASE(found_rows_are_refused, "return-found-rows is refused")
 {
 	struct rowlock_errinfo error;
 
-	(void) state;
 	assert_code(db_refused(db_dsn_with("return-found-rows=1"), 0, &error),
 		    ROWLOCK_EINVAL, &error);
 	assert_says(error.message, "return-found-rows");
 }
 
-static void reconnect_and_infile_stay_off(void **state)
+CASE(reconnect_and_infile_stay_off, "reconnect and LOCAL INFILE stay off")
 {
 	struct rlk_conn *conn =
 	    db_open(db_dsn_with("reconnect=1;local-infile=1"), &db_lease);
@@ -300,7 +288,6 @@ static void reconnect_and_infile_stay_off(void **state)
 	struct rowlock_errinfo error = { 0 };
 	char sql[64];
 
-	(void) state;
 	assert_false(conn->mysql->client_flag & CLIENT_LOCAL_FILES);
 	assert_false(conn->mysql->options.client_flag & CLIENT_LOCAL_FILES);
 	snprintf(sql, sizeof(sql), "KILL %llu",
@@ -312,27 +299,62 @@ static void reconnect_and_infile_stay_off(void **state)
 	rlk_conn_close(other);
 }
 
-static void broken_string_is_refused(void **state)
+static void refused_unconnected(const char *change, const char *says)
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rowlock_errinfo error = { 0 };
+	char dsn[512];
+
+	test_dsn_with(relay_dsn(relay), change, dsn, sizeof(dsn));
+	assert_code(db_refused(dsn, 0, &error), ROWLOCK_EINVAL, &error);
+	assert_says(error.message, says);
+	assert_int_equal(relay_heard(relay), 0);
+	relay_end(relay);
+}
+
+CASE(misspelt_key_is_told_before_a_connect,
+     "a misspelt key is told before a connect")
+{
+	refused_unconnected("hots=db1", "did you mean 'host'?");
+	refused_unconnected("connect-timeout=5s", "'connect-timeout' is '5s'");
+	refused_unconnected("user=a;user=b", "'user' is there twice");
+}
+
+/* Connector/C would read the last letter twice, that of the port or of the
+ * database. */
+CASE(doubled_brace_moves_nothing, "a doubled brace moves nothing")
+{
+	char dsn[600];
+	struct rlk_conn *conn;
+
+	snprintf(dsn, sizeof(dsn), "init-command={SET @rlk = '}}'};%s",
+		 db_dsn());
+	conn = db_open(dsn, &db_lease);
+	assert_int_equal(db_number(conn, "SELECT @rlk = '}'"), 1);
+	rlk_conn_close(conn);
+}
+
+CASE(broken_string_is_refused, "a broken connection string is refused")
 {
 	struct rowlock_errinfo error;
 
-	(void) state;
 	assert_code(db_refused("host=127.0.0.1;=;{", 0, &error), ROWLOCK_EINVAL,
 		    &error);
 	assert_says(error.message, "dsn");
 }
 
-static void one_option_is_a_string_too(void **state)
+CASE(one_option_is_a_string_too, "a connection string may have one option only")
 {
 	struct rowlock_errinfo error;
 
-	(void) state;
 	/* Without its semicolon it would be taken for the host's name. */
 	db_refused("port=1", 0, &error);
 	assert_int_not_equal(error.mysql, 2005);
 }
 
-static void clear_text_is_refused(void **state)
+CASE_NEEDS(clear_text_is_refused,
+	   "another host without verified TLS hears nothing secret",
+	   db_need_address)
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn_target target;
@@ -340,7 +362,6 @@ static void clear_text_is_refused(void **state)
 	struct relay *relay;
 	char address[64];
 
-	(void) state;
 	db_address(address, sizeof(address));
 	relay = relay_start(RELAY_STRAIGHT, address);
 	/* A server with a certificate for this very address may be there. */
@@ -358,63 +379,6 @@ static void clear_text_is_refused(void **state)
 	 * in no case the name of the account. */
 	assert_true(relay_heard(relay) == 0 || error.mysql == 2026);
 	relay_end(relay);
-}
-
-static void clear_text_is_accepted_when_told_so(void **state)
-{
-	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn_target target;
-	struct rlk_conn *conn = NULL;
-	struct relay *relay;
-	char address[64];
-
-	(void) state;
-	db_address(address, sizeof(address));
-	relay = relay_start(RELAY_STRAIGHT, address);
-	target = db_target(relay_dsn(relay));
-	target.flags = ROWLOCK_TLS_UNVERIFIED;
-	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
-		      &error);
-	assert_string_equal(error.message, "");
-	assert_non_null(conn);
-	rlk_conn_close(conn);
-	relay_end(relay);
-}
-
-static void refused_unconnected(const char *change, const char *says)
-{
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rowlock_errinfo error = { 0 };
-	char dsn[512];
-
-	test_dsn_with(relay_dsn(relay), change, dsn, sizeof(dsn));
-	assert_code(db_refused(dsn, 0, &error), ROWLOCK_EINVAL, &error);
-	assert_says(error.message, says);
-	assert_int_equal(relay_heard(relay), 0);
-	relay_end(relay);
-}
-
-static void misspelt_key_is_told_before_a_connect(void **state)
-{
-	(void) state;
-	refused_unconnected("hots=db1", "did you mean 'host'?");
-	refused_unconnected("connect-timeout=5s", "'connect-timeout' is '5s'");
-	refused_unconnected("user=a;user=b", "'user' is there twice");
-}
-
-/* Connector/C would read the last letter twice, that of the port or of the
- * database. */
-static void doubled_brace_moves_nothing(void **state)
-{
-	char dsn[600];
-	struct rlk_conn *conn;
-
-	(void) state;
-	snprintf(dsn, sizeof(dsn), "init-command={SET @rlk = '}}'};%s",
-		 db_dsn());
-	conn = db_open(dsn, &db_lease);
-	assert_int_equal(db_number(conn, "SELECT @rlk = '}'"), 1);
-	rlk_conn_close(conn);
 }
 
 /* A certificate would have to name each of them. */
@@ -441,12 +405,11 @@ static void expect_local(const char *address, const char *host)
 	relay_end(relay);
 }
 
-static void socket_file_is_local(void **state)
+CASE(socket_file_is_local, "a socket file is local")
 {
 	const char *base = getenv("TMPDIR");
 	char path[100];
 
-	(void) state;
 	snprintf(path, sizeof(path), "%.60s/rowlock-open-%d",
 		 base && *base ? base : "/tmp", (int) getpid());
 	expect_local(path, path);
@@ -455,7 +418,7 @@ static void socket_file_is_local(void **state)
 
 /* Connector/C forgets the port there, so another server than the one meant
  * would be locked. */
-static void port_counts_on_a_socket_file_too(void **state)
+CASE(port_counts_on_a_socket_file_too, "a port counts on a socket file, too")
 {
 	const char *base = getenv("TMPDIR");
 	struct rowlock_errinfo error = { 0 };
@@ -466,7 +429,6 @@ static void port_counts_on_a_socket_file_too(void **state)
 	char change[60];
 	char dsn[600];
 
-	(void) state;
 	rlk_conn_close(conn);
 	snprintf(path, sizeof(path), "%.60s/rowlock-port-%d",
 		 base && *base ? base : "/tmp", (int) getpid());
@@ -486,20 +448,21 @@ static void port_counts_on_a_socket_file_too(void **state)
 	unlink(path);
 }
 
-static void loopback_of_ipv6_is_local(void **state)
+CASE_NEEDS(loopback_of_ipv6_is_local, "the loopback of IPv6 is local",
+	   db_need_ipv6)
 {
-	(void) state;
 	expect_local("::1", "::1");
 }
 
-static void loopback_within_ipv6_is_local(void **state)
+CASE_NEEDS(loopback_within_ipv6_is_local, "the loopback within IPv6 is local",
+	   db_need_ipv6)
 {
-	(void) state;
 	expect_local("127.0.0.1", "::ffff:127.0.0.1");
 }
 
 /* The machine's own address within IPv6 is as foreign as it is by itself. */
-static void address_within_ipv6_is_another_host(void **state)
+CASE_NEEDS(address_within_ipv6_is_another_host,
+	   "an address within IPv6 is another host", db_need_address)
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn_target target;
@@ -508,7 +471,6 @@ static void address_within_ipv6_is_another_host(void **state)
 	char address[64];
 	char changes[96], dsn[512];
 
-	(void) state;
 	db_address(address, sizeof(address));
 	relay = relay_start(RELAY_STRAIGHT, address);
 	snprintf(changes, sizeof(changes), "host=::ffff:%s", address);
@@ -523,60 +485,26 @@ static void address_within_ipv6_is_another_host(void **state)
 	relay_end(relay);
 }
 
-int main(void)
+CASE_NEEDS(clear_text_is_accepted_when_told_so,
+	   "another host is reached in clear text when told so",
+	   db_need_address)
 {
-	const struct CMUnitTest tests[] = {
-		TEST("good options open a connection", good_options_open),
-		TEST("the descriptor is closed on exec",
-		     descriptor_is_not_inherited),
-		TEST("a silent peer is noticed by the kernel",
-		     silent_peer_is_noticed_by_the_kernel),
-		TEST("a program without a name opens",
-		     program_without_a_name_opens),
-		TEST("a wrong password is said, with the user, without it",
-		     wrong_password_is_said_without_it),
-		TEST("a user that nobody named is told so",
-		     user_that_nobody_named_is_told_so),
-		TEST("a refused port is said", refused_port_is_said),
-		TEST("an unknown host is said", unknown_host_is_said),
-		TEST("an unknown database is said", unknown_database_is_said),
-		TEST("an option file that is not there is an error",
-		     missing_file_is_said),
-		TEST("option file and group are read",
-		     option_file_and_group_are_read),
-		TEST("a pipe is no option file", pipe_is_refused),
-		TEST("nor is a device, but /dev/null", device_is_refused),
-		TEST("a file that everybody can write is refused",
-		     file_that_everybody_can_write_is_refused),
-		TEST("return-found-rows is refused", found_rows_are_refused),
-		TEST("reconnect and LOCAL INFILE stay off",
-		     reconnect_and_infile_stay_off),
-		TEST("a misspelt key is told before a connect",
-		     misspelt_key_is_told_before_a_connect),
-		TEST("a doubled brace moves nothing",
-		     doubled_brace_moves_nothing),
-		TEST("a broken connection string is refused",
-		     broken_string_is_refused),
-		TEST("a connection string may have one option only",
-		     one_option_is_a_string_too),
-		TEST_NEEDS(
-		    db_need_address,
-		    "another host without verified TLS hears nothing secret",
-		    clear_text_is_refused),
-		TEST("a socket file is local", socket_file_is_local),
-		TEST("a port counts on a socket file, too",
-		     port_counts_on_a_socket_file_too),
-		TEST_NEEDS(db_need_ipv6, "the loopback of IPv6 is local",
-			   loopback_of_ipv6_is_local),
-		TEST_NEEDS(db_need_ipv6, "the loopback within IPv6 is local",
-			   loopback_within_ipv6_is_local),
-		TEST_NEEDS(db_need_address,
-			   "an address within IPv6 is another host",
-			   address_within_ipv6_is_another_host),
-		TEST_NEEDS(db_need_address,
-			   "another host is reached in clear text when told so",
-			   clear_text_is_accepted_when_told_so),
-	};
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_conn_target target;
+	struct rlk_conn *conn = NULL;
+	struct relay *relay;
+	char address[64];
 
-	return db_main(tests);
+	db_address(address, sizeof(address));
+	relay = relay_start(RELAY_STRAIGHT, address);
+	target = db_target(relay_dsn(relay));
+	target.flags = ROWLOCK_TLS_UNVERIFIED;
+	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
+		      &error);
+	assert_string_equal(error.message, "");
+	assert_non_null(conn);
+	rlk_conn_close(conn);
+	relay_end(relay);
 }
+
+CASE_MAIN(db_main)

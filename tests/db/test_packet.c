@@ -115,7 +115,8 @@ static void check_rows(struct rlk_packet *packet, int number,
 	assert_int_equal(check.seen, count);
 }
 
-static void each_statement_tells_what_it_has_done(void **state)
+CASE(each_statement_tells_what_it_has_done,
+     "each statement tells what it has done")
 {
 	static const struct row rows[] = {
 		{ "db-packet a", 1, NULL },
@@ -124,7 +125,6 @@ static void each_statement_tells_what_it_has_done(void **state)
 	struct rlk_conn *conn = open_one();
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	/* Twice: nothing of the first is left in the second. */
 	for (int i = 0; i < 2; i++) {
 		struct rlk_packet *packet = rlk_packet_begin(conn);
@@ -148,7 +148,7 @@ static void each_statement_tells_what_it_has_done(void **state)
 }
 
 /* As many as a group has, and a bit of each kind of text. */
-static void hundreds_of_rows_pass(void **state)
+CASE(hundreds_of_rows_pass, "hundreds of rows pass")
 {
 	struct rlk_conn *conn = open_one();
 	struct rlk_packet *packet = rlk_packet_begin(conn);
@@ -158,7 +158,6 @@ static void hundreds_of_rows_pass(void **state)
 	static struct row rows[256];
 	int seen;
 
-	(void) state;
 	*info = '\0';
 	for (int i = 0; i < 255; i++)
 		strcat(info, "\xf0\x9f\x94\x92");
@@ -175,14 +174,13 @@ static void hundreds_of_rows_pass(void **state)
 	close_one(conn);
 }
 
-static void statements_are_counted(void **state)
+CASE(statements_are_counted, "statements are counted")
 {
 	static const struct row rows[] = { { "db-packet", 1, NULL } };
 	struct rlk_conn *conn = open_one();
 	struct rlk_packet *packet = rlk_packet_begin(conn);
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	for (int i = 0; i < RLK_PACKET_STATEMENTS; i++)
 		assert_int_equal(add(packet, &draw, rows, 1), i);
 	assert_int_equal(rlk_packet_add(packet, &draw, values_of, rows, 1), -1);
@@ -217,11 +215,10 @@ static void check_nasty(struct rlk_conn *conn)
 	assert_true(rlk_packet_affected(packet, gone) == count);
 }
 
-static void names_stay_what_they_are(void **state)
+CASE(names_stay_what_they_are, "names stay what they are")
 {
 	struct rlk_conn *conn = open_one();
 
-	(void) state;
 	check_nasty(conn);
 	/* Our sessions do not have it, but a proxy may lend us another's. */
 	db_exec(conn, "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'");
@@ -229,7 +226,7 @@ static void names_stay_what_they_are(void **state)
 	close_one(conn);
 }
 
-static void what_came_before_an_error_counts(void **state)
+CASE(what_came_before_an_error_counts, "what came before an error counts")
 {
 	static const struct row rows[] = {
 		{ "db-packet one", 1, NULL },
@@ -238,7 +235,6 @@ static void what_came_before_an_error_counts(void **state)
 	struct rlk_conn *conn = open_one();
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		struct rlk_packet *packet = rlk_packet_begin(conn);
 		int made = add(packet, &insert, rows, 1);
@@ -263,14 +259,14 @@ static void what_came_before_an_error_counts(void **state)
 }
 
 /* Somebody between us and the server has begun one. */
-static void what_is_not_committed_does_not_count(void **state)
+CASE(what_is_not_committed_does_not_count,
+     "what is not committed does not count")
 {
 	static const struct row rows[] = {
 		{ "db-packet one", 1, NULL },
 		{ "db-packet two", 2, NULL },
 	};
 
-	(void) state;
 	for (size_t with_error = 0; with_error < 2; with_error++) {
 		struct rlk_conn *conn = open_one();
 		struct rowlock_errinfo error = { 0 };
@@ -287,14 +283,13 @@ static void what_is_not_committed_does_not_count(void **state)
 	}
 }
 
-static void first_error_of_all_leaves_nothing(void **state)
+CASE(first_error_of_all_leaves_nothing, "a first error leaves nothing")
 {
 	static const struct row rows[] = { { "db-packet", 1, NULL } };
 	struct rlk_conn *conn = open_one();
 	struct rlk_packet *packet = rlk_packet_begin(conn);
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	add(packet, &mistake, rows, 1);
 	add(packet, &insert, rows, 1);
 	assert_int_equal(rlk_packet_run(packet, &error), RLK_REFUSED);
@@ -365,12 +360,11 @@ static uint64_t rows_now(struct rlk_conn *conn)
 			       "session = 4711");
 }
 
-static void packet_goes_on_after_its_deadline(void **state)
+CASE(packet_goes_on_after_its_deadline, "a packet goes on after its deadline")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	assert_in_range(rlk_packet_answered(scene.packet), 0, 1);
 	db_exec(scene.holder, "COMMIT");
 	assert_done(rlk_packet_resume(scene.packet, &error), &error);
@@ -382,13 +376,13 @@ static void packet_goes_on_after_its_deadline(void **state)
 	scene_close(&scene);
 }
 
-static void interrupted_packet_keeps_what_is_done(void **state)
+CASE(interrupted_packet_keeps_what_is_done,
+     "an interrupted packet keeps what is done")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
-	(void) state;
 	rlk_conn_mark(scene.conn, &mark);
 	assert_done(rlk_conn_kill_query(scene.third, &mark, &error), &error);
 	assert_int_equal(rlk_packet_resume(scene.packet, &error), RLK_KILLED);
@@ -402,13 +396,12 @@ static void interrupted_packet_keeps_what_is_done(void **state)
 	scene_close(&scene);
 }
 
-static void killed_session_leaves_it_open(void **state)
+CASE(killed_session_leaves_it_open, "a killed session leaves it open")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
-	(void) state;
 	rlk_conn_mark(scene.conn, &mark);
 	assert_done(rlk_conn_fence(scene.third, &mark, RLK_NEVER, &error),
 		    &error);
@@ -424,17 +417,18 @@ static void killed_session_leaves_it_open(void **state)
 	scene_close(&scene);
 }
 
-static void packet_that_is_given_up_ends_its_connection(void **state)
+CASE(packet_that_is_given_up_ends_its_connection,
+     "a packet that is given up ends its connection")
 {
 	struct scene scene = scene_open();
 
-	(void) state;
 	assert_false(rlk_conn_usable(scene.conn));
 	scene_close(&scene);
 }
 
 /* The server's answer ends, or stops, after each so many bytes. */
-static void answer_that_is_cut_anywhere_is_no_answer(void **state)
+CASE(answer_that_is_cut_anywhere_is_no_answer,
+     "an answer that is cut anywhere is no answer")
 {
 	char name[40];
 	const struct row rows[] = { { name, 1, "words" } };
@@ -443,7 +437,6 @@ static void answer_that_is_cut_anywhere_is_no_answer(void **state)
 	bool whole = false;
 	size_t bytes;
 
-	(void) state;
 	for (bytes = 0; !whole; bytes += 7) {
 		struct rlk_conn *conn = db_open(relay_dsn(relay), &packets);
 		struct rlk_packet *packet = rlk_packet_begin(conn);
@@ -471,7 +464,8 @@ static void answer_that_is_cut_anywhere_is_no_answer(void **state)
 	close_one(third);
 }
 
-static void connection_without_leave_refuses_packets(void **state)
+CASE(connection_without_leave_refuses_packets,
+     "a connection without leave refuses packets")
 {
 	static const struct row rows[] = { { "db-packet x", 1, NULL } };
 	struct rlk_conn *third = open_one();
@@ -479,7 +473,6 @@ static void connection_without_leave_refuses_packets(void **state)
 	struct rlk_packet *packet = rlk_packet_begin(conn);
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	/* As by a proxy that does not let several statements pass. */
 	add(packet, &insert, rows, 1);
 	add(packet, &delete, rows, 1);
@@ -492,7 +485,7 @@ static void connection_without_leave_refuses_packets(void **state)
 	close_one(third);
 }
 
-static void answers_in_pieces_are_not_mixed_up(void **state)
+CASE(answers_in_pieces_are_not_mixed_up, "answers in pieces are not mixed up")
 {
 	static const struct row zero[] = { { "", 0, NULL } };
 	static const struct row rows[] = { { "db-packet x", 1, NULL } };
@@ -503,7 +496,6 @@ static void answers_in_pieces_are_not_mixed_up(void **state)
 	enum rlk_fault fault;
 	int seen;
 
-	(void) state;
 	add(packet, &insert, rows, 1);
 	add(packet, &nap, zero, 1);
 	seen = add(packet, &read_back, rows, 1);
@@ -522,35 +514,4 @@ static void answers_in_pieces_are_not_mixed_up(void **state)
 	relay_end(relay);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("each statement tells what it has done",
-		     each_statement_tells_what_it_has_done),
-		TEST("hundreds of rows pass", hundreds_of_rows_pass),
-		TEST("statements are counted", statements_are_counted),
-		TEST("names stay what they are", names_stay_what_they_are),
-		TEST("what came before an error counts",
-		     what_came_before_an_error_counts),
-		TEST("what is not committed does not count",
-		     what_is_not_committed_does_not_count),
-		TEST("a first error leaves nothing",
-		     first_error_of_all_leaves_nothing),
-		TEST("a packet goes on after its deadline",
-		     packet_goes_on_after_its_deadline),
-		TEST("an interrupted packet keeps what is done",
-		     interrupted_packet_keeps_what_is_done),
-		TEST("a killed session leaves it open",
-		     killed_session_leaves_it_open),
-		TEST("a packet that is given up ends its connection",
-		     packet_that_is_given_up_ends_its_connection),
-		TEST("an answer that is cut anywhere is no answer",
-		     answer_that_is_cut_anywhere_is_no_answer),
-		TEST("a connection without leave refuses packets",
-		     connection_without_leave_refuses_packets),
-		TEST("answers in pieces are not mixed up",
-		     answers_in_pieces_are_not_mixed_up),
-	};
-
-	return db_main(tests);
-}
+CASE_MAIN(db_main)

@@ -35,13 +35,12 @@ static struct rlk_conn *get(struct rlk_pool *pool)
 	return conn;
 }
 
-static void connection_is_used_again(void **state)
+CASE(connection_is_used_again, "a connection is used again")
 {
 	struct rlk_pool *pool = pool_open(NULL, 2, 2);
 	struct rlk_conn *conn = get(pool);
 	uint64_t id = rlk_conn_id(conn);
 
-	(void) state;
 	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_put(pool, conn);
 	conn = get(pool);
@@ -51,12 +50,11 @@ static void connection_is_used_again(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void more_than_are_kept_are_closed(void **state)
+CASE(more_than_are_kept_are_closed, "more connections than are kept are closed")
 {
 	struct rlk_pool *pool = pool_open(NULL, 0, 1);
 	struct rlk_conn *conns[3];
 
-	(void) state;
 	for (int i = 0; i < 3; i++)
 		conns[i] = get(pool);
 	assert_int_equal(db_pool_count(pool, 0), 3);
@@ -66,14 +64,13 @@ static void more_than_are_kept_are_closed(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void limit_holds_until_the_deadline(void **state)
+CASE(limit_holds_until_the_deadline, "the limit holds until the deadline")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *conn = get(pool);
 	struct rlk_conn *none = NULL;
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	assert_code(rlk_pool_get(pool, 0, db_in(50), true, NULL, &none, &error),
 		    ROWLOCK_ETIMEDOUT, &error);
 	assert_null(none);
@@ -89,24 +86,6 @@ static int get_spare(struct rlk_pool *pool, struct rlk_conn **ret_conn)
 
 	return rlk_pool_get_spare(pool, 0, db_in(test_patience_ms()), NULL,
 				  ret_conn, &error);
-}
-
-static void spare_one_is_not_waited_for(void **state)
-{
-	struct rlk_pool *pool = pool_open(NULL, 2, 2);
-	struct rlk_conn *conns[2];
-	struct rlk_conn *none = NULL;
-
-	(void) state;
-	assert_int_equal(get_spare(pool, &conns[0]), 0);
-	assert_int_equal(get_spare(pool, &conns[1]), 0);
-	assert_code(get_spare(pool, &none), ROWLOCK_EBUSY, NULL);
-	assert_null(none);
-	rlk_pool_put(pool, conns[0]);
-	assert_int_equal(get_spare(pool, &conns[0]), 0);
-	rlk_pool_put(pool, conns[0]);
-	rlk_pool_put(pool, conns[1]);
-	rlk_pool_free(pool, test_patience_ms());
 }
 
 /* One who waits in the pool, and the place that he got. */
@@ -147,14 +126,13 @@ static void start_client(struct client *client, struct rlk_pool *pool,
 		db_keep_waiting(since, "a client to wait for the pool");
 }
 
-static void first_come_is_first_served(void **state)
+CASE(first_come_is_first_served, "first come, first served")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *conn = get(pool);
 	_Atomic unsigned int served = 0;
 	struct client clients[8];
 
-	(void) state;
 	for (unsigned int i = 0; i < 8; i++)
 		start_client(&clients[i], pool, &served);
 	rlk_pool_put(pool, conn);
@@ -167,14 +145,13 @@ static void first_come_is_first_served(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void interrupt_ends_one_wait(void **state)
+CASE(interrupt_ends_one_wait, "an interrupt ends one wait and no other")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *conn = get(pool);
 	_Atomic unsigned int served = 0;
 	struct client clients[2];
 
-	(void) state;
 	for (int i = 0; i < 2; i++)
 		start_client(&clients[i], pool, &served);
 	rlk_pool_interrupt(pool, &clients[0].waiter);
@@ -186,13 +163,13 @@ static void interrupt_ends_one_wait(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void early_interrupt_is_not_missed(void **state)
+CASE(early_interrupt_is_not_missed,
+     "an interrupt before the wait is not missed")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_pool_waiter waiter = RLK_POOL_WAITER_NULL;
 	struct rlk_conn *none = NULL;
 
-	(void) state;
 	rlk_pool_interrupt(pool, &waiter);
 	assert_code(
 	    rlk_pool_get(pool, 0, RLK_NEVER, true, &waiter, &none, NULL),
@@ -201,7 +178,8 @@ static void early_interrupt_is_not_missed(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void closed_connection_is_replaced(void **state)
+CASE(closed_connection_is_replaced,
+     "a connection that the server closed is replaced")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *other = db_open(NULL, &db_lease);
@@ -210,7 +188,6 @@ static void closed_connection_is_replaced(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
-	(void) state;
 	rlk_conn_mark(conn, &mark);
 	rlk_pool_put(pool, conn);
 	assert_done(rlk_conn_fence(other, &mark, RLK_NEVER, &error), &error);
@@ -223,13 +200,13 @@ static void closed_connection_is_replaced(void **state)
 	rlk_conn_close(other);
 }
 
-static void pending_connection_is_closed(void **state)
+CASE(pending_connection_is_closed,
+     "a connection with a reply outstanding is closed")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *conn = get(pool);
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	rlk_conn_set_until(conn, db_in(20));
 	assert_int_equal(rlk_stmt_text(conn, "SELECT SLEEP(20)", &error),
 			 RLK_PENDING);
@@ -238,14 +215,13 @@ static void pending_connection_is_closed(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void idle_one_is_taken_by_age(void **state)
+CASE(idle_one_is_taken_by_age, "the longest idle is taken to be pinged")
 {
 	struct rlk_pool *pool = pool_open(NULL, 2, 2);
 	struct rlk_conn *first = get(pool);
 	struct rlk_conn *second = get(pool);
 	struct rlk_conn *taken;
 
-	(void) state;
 	assert_null(rlk_pool_take_idle(pool, 0, 0));
 	rlk_pool_put(pool, first);
 	rlk_pool_put(pool, second);
@@ -256,13 +232,30 @@ static void idle_one_is_taken_by_age(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void refused_is_told_at_once(void **state)
+CASE(spare_one_is_not_waited_for, "a spare one is not waited for")
+{
+	struct rlk_pool *pool = pool_open(NULL, 2, 2);
+	struct rlk_conn *conns[2];
+	struct rlk_conn *none = NULL;
+
+	assert_int_equal(get_spare(pool, &conns[0]), 0);
+	assert_int_equal(get_spare(pool, &conns[1]), 0);
+	assert_code(get_spare(pool, &none), ROWLOCK_EBUSY, NULL);
+	assert_null(none);
+	rlk_pool_put(pool, conns[0]);
+	assert_int_equal(get_spare(pool, &conns[0]), 0);
+	rlk_pool_put(pool, conns[0]);
+	rlk_pool_put(pool, conns[1]);
+	rlk_pool_free(pool, test_patience_ms());
+}
+
+CASE(refused_is_told_at_once,
+     "a refused connection is told, at once or at the deadline")
 {
 	struct rlk_pool *pool = pool_open("host=127.0.0.1;port=1;user=u", 1, 1);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *none = NULL;
 
-	(void) state;
 	assert_code(
 	    rlk_pool_get(pool, 0, RLK_NEVER, false, NULL, &none, &error),
 	    ROWLOCK_ECONNECT, &error);
@@ -277,19 +270,19 @@ static void refused_is_told_at_once(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void hopeless_is_told_at_once(void **state)
+CASE(hopeless_is_told_at_once,
+     "a wrong password is told at once, also to the patient")
 {
 	struct rlk_pool *pool = pool_open(db_dsn_with("password=no17"), 1, 1);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *none = NULL;
 
-	(void) state;
 	assert_code(rlk_pool_get(pool, 0, RLK_NEVER, true, NULL, &none, &error),
 		    ROWLOCK_EAUTH, &error);
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void patience_outlasts_a_refusal(void **state)
+CASE(patience_outlasts_a_refusal, "patience outlasts a server that is away")
 {
 	struct relay *relay = relay_start(RELAY_SILENT, NULL);
 	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);
@@ -298,7 +291,6 @@ static void patience_outlasts_a_refusal(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *none = NULL;
 
-	(void) state;
 	assert_code(
 	    rlk_pool_get(pool, 0, db_in(50), false, NULL, &none, &error),
 	    ROWLOCK_ECONNECT, &error);
@@ -323,7 +315,8 @@ static size_t count_threads(void)
 }
 
 /* The pool ends while an opener is stuck: it goes by itself. */
-static void stuck_opener_does_not_hold_the_end_up(void **state)
+CASE(stuck_opener_does_not_hold_the_end_up,
+     "an opener that is stuck does not hold the end up")
 {
 	struct relay *relay = relay_start(RELAY_SILENT, NULL);
 	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);
@@ -332,7 +325,6 @@ static void stuck_opener_does_not_hold_the_end_up(void **state)
 	struct client client;
 	int64_t since;
 
-	(void) state;
 	start_client(&client, pool, &served);
 	rlk_pool_interrupt(pool, &client.waiter);
 	rlk_thread_join(&client.thread);
@@ -347,36 +339,4 @@ static void stuck_opener_does_not_hold_the_end_up(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a connection is used again", connection_is_used_again),
-		TEST("more connections than are kept are closed",
-		     more_than_are_kept_are_closed),
-		TEST("the limit holds until the deadline",
-		     limit_holds_until_the_deadline),
-		TEST("first come, first served", first_come_is_first_served),
-		TEST("an interrupt ends one wait and no other",
-		     interrupt_ends_one_wait),
-		TEST("an interrupt before the wait is not missed",
-		     early_interrupt_is_not_missed),
-		TEST("a connection that the server closed is replaced",
-		     closed_connection_is_replaced),
-		TEST("a connection with a reply outstanding is closed",
-		     pending_connection_is_closed),
-		TEST("the longest idle is taken to be pinged",
-		     idle_one_is_taken_by_age),
-		TEST("a spare one is not waited for",
-		     spare_one_is_not_waited_for),
-		TEST("a refused connection is told, at once or at the deadline",
-		     refused_is_told_at_once),
-		TEST("a wrong password is told at once, also to the patient",
-		     hopeless_is_told_at_once),
-		TEST("patience outlasts a server that is away",
-		     patience_outlasts_a_refusal),
-		TEST("an opener that is stuck does not hold the end up",
-		     stuck_opener_does_not_hold_the_end_up),
-	};
-
-	return db_main(tests);
-}
+CASE_MAIN(db_main)

@@ -65,9 +65,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void refusal_of_what_never_worked_is_final(void **state)
+#define REFUSAL(function, sentence)                                            \
+	CASE_WITH(function, sentence, setup, teardown)
+
+REFUSAL(refusal_of_what_never_worked_is_final,
+	"a refusal of what never worked is final")
 {
-	(void) state;
 	assert_code(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045), ROWLOCK_EAUTH,
 		    NULL);
 	assert_code(judge(&refusal, "schema", ROWLOCK_ESCHEMA, 1146),
@@ -77,9 +80,9 @@ static void refusal_of_what_never_worked_is_final(void **state)
 	assert_int_equal(logged, 0);
 }
 
-static void refusal_of_what_worked_is_out_of_reach_and_logged_once(void **state)
+REFUSAL(refusal_of_what_worked_is_out_of_reach_and_logged_once,
+	"a refusal of what worked is out of reach, and logged once")
 {
-	(void) state;
 	rlk_refusal_begin(&refusal);
 	for (int i = 0; i < 10; i++) {
 		stands_at_ms += 1000;
@@ -95,11 +98,11 @@ static void refusal_of_what_worked_is_out_of_reach_and_logged_once(void **state)
 		    NULL);
 }
 
-static void refusal_that_stays_is_what_it_says(void **state)
+REFUSAL(refusal_that_stays_is_what_it_says,
+	"a refusal that stays is what it says")
 {
 	int64_t end = stands_at_ms + MOST_MS;
 
-	(void) state;
 	rlk_refusal_begin(&refusal);
 	for (; stands_at_ms < end; stands_at_ms += 30000)
 		assert_code(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045),
@@ -109,9 +112,8 @@ static void refusal_that_stays_is_what_it_says(void **state)
 	assert_int_equal(logged, 1);
 }
 
-static void next_refusal_has_its_own_time(void **state)
+REFUSAL(next_refusal_has_its_own_time, "the next refusal has its own time")
 {
-	(void) state;
 	rlk_refusal_begin(&refusal);
 	judge(&refusal, NULL, ROWLOCK_EAUTH, 1045);
 	stands_at_ms += 2 * (int64_t) MOST_MS;
@@ -121,9 +123,9 @@ static void next_refusal_has_its_own_time(void **state)
 }
 
 /* As the right to see who waits, which few accounts have. */
-static void right_that_a_statement_never_had_is_final(void **state)
+REFUSAL(right_that_a_statement_never_had_is_final,
+	"a right that a statement never had is final")
 {
-	(void) state;
 	rlk_refusal_begin(&refusal);
 	rlk_refusal_worked(&refusal, "acquire");
 	assert_code(judge(&refusal, "waiters", ROWLOCK_EAUTH, 1142),
@@ -137,26 +139,4 @@ static void right_that_a_statement_never_had_is_final(void **state)
 		    ROWLOCK_ECONNECT, NULL);
 }
 
-#define CASE(sentence, function)                                               \
-	{                                                                      \
-		sentence, function, setup, teardown, NULL                      \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE("a refusal of what never worked is final",
-		     refusal_of_what_never_worked_is_final),
-		CASE("a refusal of what worked is out of reach, and logged "
-		     "once",
-		     refusal_of_what_worked_is_out_of_reach_and_logged_once),
-		CASE("a refusal that stays is what it says",
-		     refusal_that_stays_is_what_it_says),
-		CASE("the next refusal has its own time",
-		     next_refusal_has_its_own_time),
-		CASE("a right that a statement never had is final",
-		     right_that_a_statement_never_had_is_final),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -83,7 +83,8 @@ static void is_refused(struct rlk_conn *conn)
 	assert_code(error.code, ROWLOCK_EREADONLY, NULL);
 }
 
-static void read_only_retires_all_connections(void **state)
+CASE(read_only_retires_all_connections,
+     "read-only retires all connections to that server")
 {
 	struct rlk_pool *pool = pool_open();
 	struct rlk_conn *told = get(pool, 0);
@@ -92,7 +93,6 @@ static void read_only_retires_all_connections(void **state)
 	uint64_t id = rlk_conn_id(idle);
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	rlk_pool_put(pool, idle);
 	is_refused(told);
 	assert_false(rlk_conn_retired(lent));
@@ -113,13 +113,13 @@ static void read_only_retires_all_connections(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void what_is_told_of_a_lent_one_retires_the_others(void **state)
+CASE(what_is_told_of_a_lent_one_retires_the_others,
+     "what is told of a lent one retires the others")
 {
 	struct rlk_pool *pool = pool_open();
 	struct rlk_conn *told = get(pool, 0);
 	struct rlk_conn *lent = get(pool, 1);
 
-	(void) state;
 	rlk_pool_note(pool, told);
 	assert_false(rlk_conn_retired(lent));
 	is_refused(told);
@@ -133,13 +133,13 @@ static void what_is_told_of_a_lent_one_retires_the_others(void **state)
 
 /* Where it leads to the same server again, each refusal would cost a
  * connection. */
-static void server_that_stays_read_only_is_not_stormed(void **state)
+CASE(server_that_stays_read_only_is_not_stormed,
+     "a server that stays read-only is not stormed")
 {
 	struct rlk_pool *pool = pool_open();
 	struct rlk_conn *conn = get(pool, 0);
 	uint64_t id;
 
-	(void) state;
 	is_refused(conn);
 	rlk_pool_put(pool, conn);
 	conn = get(pool, 0);
@@ -159,7 +159,7 @@ static void server_that_stays_read_only_is_not_stormed(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-static void connections_to_others_stay(void **state)
+CASE(connections_to_others_stay, "connections to others stay")
 {
 	struct rlk_pool *pool = pool_open();
 	struct rlk_conn *told = get(pool, 0);
@@ -167,7 +167,6 @@ static void connections_to_others_stay(void **state)
 	struct rlk_server *node =
 	    (struct rlk_server *) (uintptr_t) rlk_conn_server(other);
 
-	(void) state;
 	strcpy(node->identity, "another node@1");
 	is_refused(told);
 	rlk_pool_put(pool, told);
@@ -177,17 +176,4 @@ static void connections_to_others_stay(void **state)
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("read-only retires all connections to that server",
-		     read_only_retires_all_connections),
-		TEST("what is told of a lent one retires the others",
-		     what_is_told_of_a_lent_one_retires_the_others),
-		TEST("a server that stays read-only is not stormed",
-		     server_that_stays_read_only_is_not_stormed),
-		TEST("connections to others stay", connections_to_others_stay),
-	};
-
-	return db_main(tests);
-}
+CASE_MAIN(db_main)

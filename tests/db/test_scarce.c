@@ -77,14 +77,13 @@ static int use(struct rowlock_errinfo *error)
 	return code;
 }
 
-static void every_allocation_may_fail(void **state)
+CASE(every_allocation_may_fail, "every allocation may fail")
 {
 	struct rowlock_errinfo error = { 0 };
 	unsigned int number = 0;
 	unsigned int refused = 0;
 	bool failed = true;
 
-	(void) state;
 	assert_int_equal(use(&error), 0);
 	while (failed) {
 		long live = fake_memory_live();
@@ -122,7 +121,7 @@ static unsigned int open_files(void)
 	return files - 3;
 }
 
-static void every_descriptor_may_be_refused(void **state)
+CASE(every_descriptor_may_be_refused, "every descriptor may be refused")
 {
 	unsigned int files = open_files();
 	struct rowlock_errinfo error = { 0 };
@@ -130,7 +129,6 @@ static void every_descriptor_may_be_refused(void **state)
 	unsigned int refused = 0;
 	int code = -1;
 
-	(void) state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	for (unsigned int more = 0; code && more < 20; more++) {
 		struct rlimit few = before;
@@ -151,13 +149,4 @@ static void every_descriptor_may_be_refused(void **state)
 	assert_true(refused > 2);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("every allocation may fail", every_allocation_may_fail),
-		TEST("every descriptor may be refused",
-		     every_descriptor_may_be_refused),
-	};
-
-	return db_main(tests);
-}
+CASE_MAIN(db_main)

@@ -82,17 +82,15 @@ static void refuse(const char *change, const char *back, const char *word,
 	assert_code(check(&error), 0, &error);
 }
 
-static void good_tables_pass(void **state)
+CASE(good_tables_pass, "good tables pass")
 {
 	struct rowlock_errinfo error;
 
-	(void) state;
 	assert_code(check(&error), 0, &error);
 }
 
-static void missing_tables_are_said(void **state)
+CASE(missing_tables_are_said, "missing tables are said")
 {
-	(void) state;
 	refuse("RENAME TABLE rowlock_schema TO away",
 	       "RENAME TABLE away TO rowlock_schema", "rowlock_schema",
 	       "rowlock-migrate");
@@ -119,9 +117,9 @@ static void pass_after(const char *change, const char *back)
 
 /* OPTIMIZE and a swap by RENAME show this for a moment; in earnest it depends
  * on the moment. */
-static void tables_that_are_away_for_a_moment_are_there(void **state)
+CASE(tables_that_are_away_for_a_moment_are_there,
+     "tables that are away for a moment are there")
 {
-	(void) state;
 	pass_after("RENAME TABLE business_lease TO away",
 		   "RENAME TABLE away TO business_lease");
 	pass_after("RENAME TABLE rowlock_schema TO away",
@@ -138,9 +136,8 @@ static void tables_that_are_away_for_a_moment_are_there(void **state)
 #define FORGET(version)                                                        \
 	"DELETE FROM rowlock_schema WHERE version = " TEXT_OF(version)
 
-static void other_versions_are_said(void **state)
+CASE(other_versions_are_said, "an older and a newer schema are said")
 {
-	(void) state;
 	db_root(FORGET(RLK_SCHEMA_VERSION));
 	refuse(FORGET(RLK_SCHEMA_LEAST), RECORD(RLK_SCHEMA_LEAST),
 	       "version 6, this library works with 7 to 9", "rowlock-migrate");
@@ -150,29 +147,26 @@ static void other_versions_are_said(void **state)
 	       "newer version of rowlock");
 }
 
-static void the_version_before_is_taken(void **state)
+CASE(the_version_before_is_taken, "the version before is taken")
 {
 	struct rowlock_errinfo error;
 
-	(void) state;
 	db_root(FORGET(RLK_SCHEMA_VERSION));
 	assert_int_equal(check(&error), 0);
 	db_root(RECORD(RLK_SCHEMA_VERSION));
 }
 
-static void the_next_version_is_taken(void **state)
+CASE(the_next_version_is_taken, "the next version is taken")
 {
 	struct rowlock_errinfo error;
 
-	(void) state;
 	db_root(RECORD(RLK_SCHEMA_MOST));
 	assert_code(check(&error), 0, &error);
 	db_root(FORGET(RLK_SCHEMA_MOST));
 }
 
-static void missing_secret_is_said(void **state)
+CASE(missing_secret_is_said, "a missing secret is said")
 {
-	(void) state;
 	refuse("UPDATE rowlock_schema SET secret = NULL WHERE version = 0",
 	       "UPDATE rowlock_schema SET secret = SHA2(RAND(), 256) WHERE "
 	       "version = 0",
@@ -183,9 +177,8 @@ static void missing_secret_is_said(void **state)
 	       "no secret", "rowlock-migrate");
 }
 
-static void other_engines_are_said(void **state)
+CASE(other_engines_are_said, "another engine is said")
 {
-	(void) state;
 	refuse("ALTER TABLE business_lease ENGINE=MyISAM",
 	       "ALTER TABLE business_lease ENGINE=InnoDB",
 	       "business_lease is MyISAM, not InnoDB", "rowlock-migrate");
@@ -194,9 +187,8 @@ static void other_engines_are_said(void **state)
 	       "business_lock is MyISAM, not InnoDB", "rowlock-migrate");
 }
 
-static void other_columns_are_said(void **state)
+CASE(other_columns_are_said, "other columns are said")
 {
-	(void) state;
 	refuse("ALTER TABLE business_lock MODIFY name VARCHAR(100) CHARACTER "
 	       "SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL",
 	       "ALTER TABLE business_lock MODIFY name VARCHAR(100) CHARACTER "
@@ -216,9 +208,8 @@ static void other_columns_are_said(void **state)
 	       "lease_session.beat", "rowlock-migrate");
 }
 
-static void other_keys_are_said(void **state)
+CASE(other_keys_are_said, "other keys are said")
 {
-	(void) state;
 	refuse("ALTER TABLE business_lease DROP PRIMARY KEY, ADD PRIMARY KEY "
 	       "(slot, name)",
 	       "ALTER TABLE business_lease DROP PRIMARY KEY, ADD PRIMARY KEY "
@@ -265,9 +256,8 @@ static void check_by_way_of(const char *from, const char *to, const char *word)
 	relay_end(relay);
 }
 
-static void reads_from_elsewhere_are_refused(void **state)
+CASE(reads_from_elsewhere_are_refused, "reads from elsewhere are refused")
 {
-	(void) state;
 	check_by_way_of("CRC32(@@hostname)), CONNECTION_ID() FROM",
 			"CRC32(@@version )), CONNECTION_ID() FROM",
 			"splits reads from writes");
@@ -275,25 +265,4 @@ static void reads_from_elsewhere_are_refused(void **state)
 			"shares sessions");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("good tables pass", good_tables_pass),
-		TEST("missing tables are said", missing_tables_are_said),
-		TEST("tables that are away for a moment are there",
-		     tables_that_are_away_for_a_moment_are_there),
-		TEST("an older and a newer schema are said",
-		     other_versions_are_said),
-		TEST("the version before is taken",
-		     the_version_before_is_taken),
-		TEST("the next version is taken", the_next_version_is_taken),
-		TEST("a missing secret is said", missing_secret_is_said),
-		TEST("another engine is said", other_engines_are_said),
-		TEST("other columns are said", other_columns_are_said),
-		TEST("other keys are said", other_keys_are_said),
-		TEST("reads from elsewhere are refused",
-		     reads_from_elsewhere_are_refused),
-	};
-
-	return db_main_own(tests);
-}
+CASE_MAIN(db_main_own)

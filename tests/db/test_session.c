@@ -62,11 +62,10 @@ static void check_state(void)
 	rlk_conn_close(row);
 }
 
-static void hostile_settings_are_normalised(void **state)
+CASE(hostile_settings_are_normalised, "hostile global settings are normalised")
 {
 	bool snapshot = has_snapshot_isolation();
 
-	(void) state;
 	if (snapshot)
 		db_root("SET GLOBAL innodb_snapshot_isolation = 1");
 	db_root("SET GLOBAL autocommit = 0, GLOBAL sql_mode = "
@@ -98,13 +97,13 @@ static void hostile_settings_are_normalised(void **state)
 		db_root("SET GLOBAL innodb_snapshot_isolation = DEFAULT");
 }
 
-static void init_command_changes_nothing(void **state)
+CASE(init_command_changes_nothing,
+     "an init-command changes nothing that we rely on")
 {
 	struct rlk_conn *conn = db_open(
 	    db_dsn_with("init-command={SET autocommit=0, time_zone='+03:00'}"),
 	    &db_lease);
 
-	(void) state;
 	expect(conn, "SELECT @@autocommit = 1 AND @@time_zone = '+00:00'");
 	rlk_conn_close(conn);
 }
@@ -121,14 +120,14 @@ static const struct rlk_stmt_def insert_returning = {
 	"VALUES ('lease', 'open', 1, UTC_TIMESTAMP(6)) RETURNING token",
 };
 
-static void an_open_transaction_is_ended(void **state)
+CASE(an_open_transaction_is_ended,
+     "a new connection's open transaction is ended")
 {
 	struct rlk_conn *other = db_open(NULL, &db_lease);
 	struct rowlock_errinfo error;
 	struct rlk_reply reply;
 	struct rlk_conn *conn;
 
-	(void) state;
 	db_root("SET GLOBAL init_connect = 'START TRANSACTION'");
 	conn = db_open(NULL, &db_lease);
 	db_root("SET GLOBAL init_connect = ''");
@@ -141,13 +140,12 @@ static void an_open_transaction_is_ended(void **state)
 }
 
 /* As a proxy might that keeps a transaction open, or begins one. */
-static void what_is_not_committed_is_not_done(void **state)
+CASE(what_is_not_committed_is_not_done, "what is not committed is not done")
 {
 	static const struct rlk_stmt_def *const defs[] = { &insert,
 							   &insert_returning };
 	struct rlk_conn *other = db_open(NULL, &db_lease);
 
-	(void) state;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(defs); i++) {
 		struct rlk_conn *conn = db_open(NULL, &db_lease);
 		struct rowlock_errinfo error;
@@ -168,7 +166,7 @@ static void what_is_not_committed_is_not_done(void **state)
 	rlk_conn_close(other);
 }
 
-static void read_only_is_known_and_said(void **state)
+CASE(read_only_is_known_and_said, "a read-only server is known, and said")
 {
 	static const struct rlk_stmt_def write = {
 		"write",
@@ -178,7 +176,6 @@ static void read_only_is_known_and_said(void **state)
 	struct rlk_reply reply;
 	struct rlk_conn *conn;
 
-	(void) state;
 	conn = db_open(NULL, &db_lease);
 	assert_false(rlk_conn_server(conn)->read_only);
 	rlk_conn_close(conn);
@@ -194,7 +191,7 @@ static void read_only_is_known_and_said(void **state)
 	rlk_conn_close(conn);
 }
 
-static void full_server_is_said(void **state)
+CASE(full_server_is_said, "a server that is full is said")
 {
 	struct rowlock_errinfo error;
 	/* Kept: the server ends others a moment after us, and then has no
@@ -204,7 +201,6 @@ static void full_server_is_said(void **state)
 	int count = 0;
 	int code;
 
-	(void) state;
 	/* 10 is the least there may be, and one more for root. */
 	db_exec(root, "SET GLOBAL max_connections = 10");
 	for (count = 0; count < 32; count++) {
@@ -250,7 +246,8 @@ static int open_changed(const struct change *change, struct relay **ret_relay,
 			     ret_conn, ret_error);
 }
 
-static void state_that_is_not_as_it_was_set_is_refused(void **state)
+CASE(state_that_is_not_as_it_was_set_is_refused,
+     "a state that is not as it was set is refused")
 {
 	static const struct change changes[] = {
 		{ true, "STRICT_ALL_TABLES", "STRICT_ALL_CHAIRS",
@@ -278,7 +275,6 @@ static void state_that_is_not_as_it_was_set_is_refused(void **state)
 		  "SQL syntax" },
 	};
 
-	(void) state;
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
 		struct rowlock_errinfo error;
 		struct rlk_conn *conn;
@@ -308,27 +304,28 @@ static void is_used(const struct change *change)
 
 /* The server's clock jumped while the statement ran that compares its time
  * with the session's; only that one is changed. */
-static void clock_that_jumped_once_is_no_clock_that_stands_still(void **state)
+CASE(clock_that_jumped_once_is_no_clock_that_stands_still,
+     "a clock that jumped once is no clock that stands still")
 {
 	static const struct change change = { false, ", ABS(TIMESTAMPDIFF",
 					      ",9e9+(TIMESTAMPDIFF", 0, NULL };
 
-	(void) state;
 	is_used(&change);
 }
 
 /* secure_timestamp lets nobody touch the session's clock; there is nothing to
  * be put right then. */
-static void server_that_protects_its_clock_is_used(void **state)
+CASE(server_that_protects_its_clock_is_used,
+     "a server that protects its clock is used")
 {
 	static const struct change change = { false, "timestamp = DEFAULT",
 					      "timestump = DEFAULT", 0, NULL };
 
-	(void) state;
 	is_used(&change);
 }
 
-static void server_without_user_locks_is_used_without_marks(void **state)
+CASE(server_without_user_locks_is_used_without_marks,
+     "a server without user locks is used without marks")
 {
 	static const struct change changes[] = {
 		{ false, "GET_LOCK(", "GET_LUCK(", 0, NULL },
@@ -336,7 +333,6 @@ static void server_without_user_locks_is_used_without_marks(void **state)
 		{ false, "GET_LOCK(", "    LEFT(", 0, NULL },
 	};
 
-	(void) state;
 	for (size_t i = 0; i < 2; i++) {
 		struct rowlock_errinfo error;
 		struct rlk_conn *conn;
@@ -356,7 +352,8 @@ static void server_without_user_locks_is_used_without_marks(void **state)
 }
 
 /* Any variable that is on stands for it: here there is no cluster. */
-static void galera_node_waits_for_what_is_committed(void **state)
+CASE(galera_node_waits_for_what_is_committed,
+     "a Galera node waits for what is committed")
 {
 	static const struct change change = { false, "'WSREP_ON'", "'VERSION '",
 					      0, NULL };
@@ -365,7 +362,6 @@ static void galera_node_waits_for_what_is_committed(void **state)
 	struct relay *relay;
 	struct rlk_mark mark;
 
-	(void) state;
 	assert_int_equal(open_changed(&change, &relay, &conn, &error), 0);
 	assert_true(rlk_conn_server(conn)->galera);
 	expect(conn, "SELECT @@wsrep_sync_wait = 7");
@@ -378,31 +374,4 @@ static void galera_node_waits_for_what_is_committed(void **state)
 	relay_end(relay);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("hostile global settings are normalised",
-		     hostile_settings_are_normalised),
-		TEST("an init-command changes nothing that we rely on",
-		     init_command_changes_nothing),
-		TEST("a new connection's open transaction is ended",
-		     an_open_transaction_is_ended),
-		TEST("what is not committed is not done",
-		     what_is_not_committed_is_not_done),
-		TEST("a read-only server is known, and said",
-		     read_only_is_known_and_said),
-		TEST("a server that is full is said", full_server_is_said),
-		TEST("a state that is not as it was set is refused",
-		     state_that_is_not_as_it_was_set_is_refused),
-		TEST("a clock that jumped once is no clock that stands still",
-		     clock_that_jumped_once_is_no_clock_that_stands_still),
-		TEST("a server that protects its clock is used",
-		     server_that_protects_its_clock_is_used),
-		TEST("a server without user locks is used without marks",
-		     server_without_user_locks_is_used_without_marks),
-		TEST("a Galera node waits for what is committed",
-		     galera_node_waits_for_what_is_committed),
-	};
-
-	return db_main_own(tests);
-}
+CASE_MAIN(db_main_own)

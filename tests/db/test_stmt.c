@@ -29,13 +29,11 @@ static int as_before(void **state)
 }
 
 /* Prepared, and as a text. */
-#define TEST_BOTH(sentence, function)                                          \
-	TEST(sentence, function),                                              \
-	{                                                                      \
-		sentence " (text)", function, as_text, as_before, NULL         \
-	}
+#define CASE_BOTH(function, sentence)                                          \
+	CASES(function, { sentence, function, NULL, NULL, NULL },              \
+	      { sentence " (text)", function, as_text, as_before, NULL })
 
-static void values_travel_both_ways(void **state)
+CASE_BOTH(values_travel_both_ways, "values travel both ways")
 {
 	static const struct rlk_stmt_def def = {
 		"values",
@@ -54,7 +52,6 @@ static void values_travel_both_ways(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		assert_done(rlk_stmt_run(conn, &def, params, &reply, &error),
 			    &error);
@@ -79,7 +76,7 @@ static void values_travel_both_ways(void **state)
 /* In gbk the last two bytes of the first one are one character, and its quote
  * were the end of a literal. Behind a proxy that keeps to itself which
  * character set the server has, the driver would go by its own option. */
-static void text_is_no_sql(void **state)
+CASE_BOTH(text_is_no_sql, "a text is no SQL")
 {
 	static const struct rlk_stmt_def echo = {
 		"echo",
@@ -96,7 +93,6 @@ static void text_is_no_sql(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	assert_string_equal(mysql_character_set_name(conn->mysql), "utf8mb4");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		const struct rlk_value text = rlk_text(texts[i]);
@@ -111,7 +107,8 @@ static void text_is_no_sql(void **state)
 	rlk_conn_close(conn);
 }
 
-static void what_is_not_there_reads_as_nothing(void **state)
+CASE_BOTH(what_is_not_there_reads_as_nothing,
+	  "what is not there reads as nothing")
 {
 	static const struct rlk_stmt_def def = { "shape",
 						 "SELECT NULL, 5, 'x'" };
@@ -119,7 +116,6 @@ static void what_is_not_there_reads_as_nothing(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	memset(&reply, 0xa5, sizeof(reply));
 	assert_done(rlk_stmt_run(conn, &def, NULL, &reply, &error), &error);
 	assert_int_equal(reply.columns[0].type, RLK_NULL);
@@ -138,7 +134,8 @@ static void what_is_not_there_reads_as_nothing(void **state)
 }
 
 /* It would be sent what is in memory behind those that there are. */
-static void another_count_of_parameters_is_refused(void **state)
+CASE(another_count_of_parameters_is_refused,
+     "another count of parameters is refused")
 {
 	/* The server sees one, our count by the text is two. */
 	static const struct rlk_stmt_def def = { "count", "SELECT ?, '?'" };
@@ -147,7 +144,6 @@ static void another_count_of_parameters_is_refused(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	assert_int_equal(rlk_stmt_run(conn, &def, params, &reply, &error),
 			 RLK_FAILED);
 	assert_says(error.message, "counts the parameters differently");
@@ -155,7 +151,7 @@ static void another_count_of_parameters_is_refused(void **state)
 	rlk_conn_close(conn);
 }
 
-static void longest_texts_pass(void **state)
+CASE_BOTH(longest_texts_pass, "the longest name and info pass whole")
 {
 	static const struct rlk_stmt_def def = {
 		"long",
@@ -173,7 +169,6 @@ static void longest_texts_pass(void **state)
 	char name[4 * 100 + 1] = "";
 	char info[4 * 255 + 1] = "";
 
-	(void) state;
 	for (int i = 0; i < 100; i++)
 		strcat(name, "\xf0\x9f\x94\x92");
 	for (int i = 0; i < 255; i++)
@@ -190,7 +185,7 @@ static void longest_texts_pass(void **state)
 	rlk_conn_close(conn);
 }
 
-static void cut_text_is_an_error(void **state)
+CASE_BOTH(cut_text_is_an_error, "a text that would be cut is an error")
 {
 	static const struct rlk_stmt_def def = {
 		"cut",
@@ -200,7 +195,6 @@ static void cut_text_is_an_error(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	/* Not "refused": it was executed. */
 	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
 			 RLK_UNKNOWN);
@@ -214,7 +208,40 @@ static uint64_t status(struct rlk_conn *conn, const char *variable)
 	return db_status(conn, variable, false);
 }
 
-static void one_run_is_one_statement(void **state)
+/* Whatever the server's other programs have prepared. */
+CASE(no_room_is_no_obstacle,
+     "what there is no room to prepare is said as a text")
+{
+	static const struct rlk_stmt_def sleepy = {
+		"sleepy",
+		"SELECT SLEEP(?), ?",
+	};
+	const struct rlk_value params[] = { rlk_u64(0), rlk_text("it's") };
+	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	uint64_t executed = status(conn, "COM_STMT_EXECUTE");
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	db_root("SET GLOBAL max_prepared_stmt_count = 0");
+	/* Given up for a while at the prepare, or at the text. */
+	rlk_conn_set_until(conn, db_in(-1));
+	fault = rlk_stmt_run(conn, &sleepy, params, &reply, &error);
+	rlk_conn_set_until(conn, db_in(test_patience_ms()));
+	while (fault == RLK_PENDING)
+		fault = rlk_stmt_resume(conn, &reply, &error);
+	assert_done(fault, &error);
+	assert_string_equal(reply.columns[1].text, "it's");
+	assert_done(rlk_stmt_run(conn, &sleepy, params, &reply, &error),
+		    &error);
+	assert_string_equal(reply.columns[1].text, "it's");
+	db_root("SET GLOBAL max_prepared_stmt_count = DEFAULT");
+	/* Both looks are executes. */
+	assert_int_equal(status(conn, "COM_STMT_EXECUTE") - executed, 1);
+	rlk_conn_close(conn);
+}
+
+CASE(one_run_is_one_statement, "one run is one statement in the server")
 {
 	static const struct rlk_stmt_def def = {
 		"count",
@@ -230,7 +257,6 @@ static void one_run_is_one_statement(void **state)
 	uint64_t executes = 0;
 	uint64_t questions;
 
-	(void) state;
 	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
 	status(conn, "QUESTIONS");
 	if (coms) {
@@ -252,7 +278,8 @@ static void one_run_is_one_statement(void **state)
 	rlk_conn_close(conn);
 }
 
-static void forgotten_statement_is_prepared_again(void **state)
+CASE(forgotten_statement_is_prepared_again,
+     "a statement that the server forgot is prepared again")
 {
 	static const struct rlk_stmt_def def = {
 		"forgotten",
@@ -263,7 +290,6 @@ static void forgotten_statement_is_prepared_again(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
 	/* Let the server not know it: error 1243. */
 	container_of(conn->stmts.prev, struct rlk_stmt, list)->stmt->stmt_id =
@@ -274,7 +300,8 @@ static void forgotten_statement_is_prepared_again(void **state)
 }
 
 /* The parameters of a first run that failed must not come back. */
-static void prepared_again_with_its_own_parameters(void **state)
+CASE(prepared_again_with_its_own_parameters,
+     "it is prepared again with its own parameters")
 {
 	static const struct rlk_stmt_def def = {
 		"own",
@@ -287,7 +314,6 @@ static void prepared_again_with_its_own_parameters(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	db_exec(conn, "DELETE FROM lease_session WHERE id IN (1, 2)");
 	db_exec(conn, "INSERT INTO lease_session (id, ttl, expires_at, "
 		      "started_at) VALUES (1, 1, UTC_TIMESTAMP(6), "
@@ -303,7 +329,8 @@ static void prepared_again_with_its_own_parameters(void **state)
 	rlk_conn_close(conn);
 }
 
-static void error_names_label_and_server(void **state)
+CASE_BOTH(error_names_label_and_server,
+	  "an error names the statement and the server")
 {
 	static const struct rlk_stmt_def def = {
 		"wrong",
@@ -313,7 +340,6 @@ static void error_names_label_and_server(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
 			 RLK_REFUSED);
 	print_message("# %s\n", error.message);
@@ -329,7 +355,8 @@ static void error_names_label_and_server(void **state)
 	rlk_conn_close(conn);
 }
 
-static void locked_row_is_busy(void **state)
+CASE_BOTH(locked_row_is_busy,
+	  "a locked row is busy, and passed over by a probe")
 {
 	struct rlk_conn *holder = db_open(NULL, &db_row);
 	struct rlk_conn *other = db_open(NULL, &db_row);
@@ -341,7 +368,6 @@ static void locked_row_is_busy(void **state)
 					  params[0], rlk_u64(9) };
 	struct rlk_reply reply;
 
-	(void) state;
 	db_exec(holder, "REPLACE INTO business_lock (name) VALUES "
 			"('db-test busy')");
 	db_exec(holder, "COMMIT");
@@ -368,7 +394,7 @@ static void locked_row_is_busy(void **state)
 	rlk_conn_close(other);
 }
 
-static void acquire_answers_once_and_again(void **state)
+CASE_BOTH(acquire_answers_once_and_again, "acquire is granted once")
 {
 	struct rlk_conn *conn = db_open(NULL, profile);
 	const struct rlk_dialect *dialect =
@@ -384,7 +410,6 @@ static void acquire_answers_once_and_again(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
 		      "'db-test acquire'");
 	for (uint64_t attempt = 11; attempt < 14; attempt++) {
@@ -406,7 +431,8 @@ static void acquire_answers_once_and_again(void **state)
 	rlk_conn_close(conn);
 }
 
-static void asking_again_does_not_wait(void **state)
+CASE_BOTH(asking_again_does_not_wait,
+	  "asking again does not wait behind a guard")
 {
 	struct rlk_conn *guard = db_open(NULL, &db_row);
 	struct rlk_conn *conn = db_open(NULL, profile);
@@ -423,7 +449,6 @@ static void asking_again_does_not_wait(void **state)
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
 		      "'db-test again'");
 	db_exec(conn, "INSERT INTO business_lease (name, slot, session, "
@@ -457,7 +482,7 @@ static void count_row(const struct rlk_value *columns, void *arg)
 	(*next)++;
 }
 
-static void each_row_is_seen_in_order(void **state)
+CASE_BOTH(each_row_is_seen_in_order, "each row is seen, in order")
 {
 	static const struct rlk_stmt_def def = {
 		"each",
@@ -472,7 +497,6 @@ static void each_row_is_seen_in_order(void **state)
 	struct rowlock_errinfo error = { 0 };
 	uint64_t next = 1;
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		next = 1;
 		assert_done(
@@ -497,7 +521,7 @@ static void run_another(const struct rlk_value *columns, void *arg)
 		    &error);
 }
 
-static void reader_of_rows_may_ask(void **state)
+CASE_BOTH(reader_of_rows_may_ask, "the reader of rows may run other statements")
 {
 	static const struct rlk_stmt_def def = {
 		"rows",
@@ -508,21 +532,19 @@ static void reader_of_rows_may_ask(void **state)
 	uint64_t before = status(conn, "QUESTIONS");
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	assert_done(rlk_stmt_each(conn, &def, NULL, run_another, &conn, &error),
 		    &error);
 	assert_int_equal(status(conn, "QUESTIONS") - before, 1 + 3 + 1);
 	rlk_conn_close(conn);
 }
 
-static void server_tells_the_time(void **state)
+CASE_BOTH(server_tells_the_time, "the server tells the time")
 {
 	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rowlock_errinfo error = { 0 };
 	int64_t first;
 	int64_t second;
 
-	(void) state;
 	assert_done(rlk_conn_server_time(conn, &first, &error), &error);
 	assert_done(rlk_conn_server_time(conn, &second, &error), &error);
 	assert_true(first > INT64_C(1700000000000000));
@@ -531,62 +553,9 @@ static void server_tells_the_time(void **state)
 	rlk_conn_close(conn);
 }
 
-static void dead_connection_says_so(void **state)
-{
-	struct rlk_conn *conn = db_open(NULL, profile);
-	struct rlk_conn *other = db_open(NULL, profile);
-	struct rowlock_errinfo error = { 0 };
-	struct rlk_reply reply;
-	char sql[64];
-
-	(void) state;
-	snprintf(sql, sizeof(sql), "KILL %llu",
-		 (unsigned long long) rlk_conn_id(conn));
-	db_exec(other, sql);
-	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
-	assert_false(rlk_conn_usable(conn));
-	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_FAILED);
-	assert_int_equal(rlk_stmt_resume(conn, &reply, &error), RLK_FAILED);
-	rlk_conn_close(conn);
-	rlk_conn_close(other);
-}
-
-/* Whatever the server's other programs have prepared. */
-static void no_room_is_no_obstacle(void **state)
-{
-	static const struct rlk_stmt_def sleepy = {
-		"sleepy",
-		"SELECT SLEEP(?), ?",
-	};
-	const struct rlk_value params[] = { rlk_u64(0), rlk_text("it's") };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
-	uint64_t executed = status(conn, "COM_STMT_EXECUTE");
-	struct rlk_reply reply;
-	enum rlk_fault fault;
-
-	(void) state;
-	db_root("SET GLOBAL max_prepared_stmt_count = 0");
-	/* Given up for a while at the prepare, or at the text. */
-	rlk_conn_set_until(conn, db_in(-1));
-	fault = rlk_stmt_run(conn, &sleepy, params, &reply, &error);
-	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	while (fault == RLK_PENDING)
-		fault = rlk_stmt_resume(conn, &reply, &error);
-	assert_done(fault, &error);
-	assert_string_equal(reply.columns[1].text, "it's");
-	assert_done(rlk_stmt_run(conn, &sleepy, params, &reply, &error),
-		    &error);
-	assert_string_equal(reply.columns[1].text, "it's");
-	db_root("SET GLOBAL max_prepared_stmt_count = DEFAULT");
-	/* Both looks are executes. */
-	assert_int_equal(status(conn, "COM_STMT_EXECUTE") - executed, 1);
-	rlk_conn_close(conn);
-}
-
 /* People see by it which of the server's connections waits for what. */
-static void statement_that_waits_tells_its_program(void **state)
+CASE_BOTH(statement_that_waits_tells_its_program,
+	  "a statement that waits tells its program")
 {
 	static const struct rlk_stmt_def defs[] = {
 		{ "waits",
@@ -603,7 +572,6 @@ static void statement_that_waits_tells_its_program(void **state)
 	struct rlk_conn *conn = NULL;
 	struct rlk_reply reply;
 
-	(void) state;
 	target.who = "my job*/?[42]@db'7";
 	assert_int_equal(rlk_conn_open(&target, profile,
 				       db_in(test_patience_ms()), &conn,
@@ -626,44 +594,24 @@ static void statement_that_waits_tells_its_program(void **state)
 	rlk_conn_close(conn);
 }
 
-int main(void)
+CASE_BOTH(dead_connection_says_so, "a dead connection says so")
 {
-	const struct CMUnitTest tests[] = {
-		TEST_BOTH("values travel both ways", values_travel_both_ways),
-		TEST_BOTH("a text is no SQL", text_is_no_sql),
-		TEST_BOTH("what is not there reads as nothing",
-			  what_is_not_there_reads_as_nothing),
-		TEST("another count of parameters is refused",
-		     another_count_of_parameters_is_refused),
-		TEST_BOTH("the longest name and info pass whole",
-			  longest_texts_pass),
-		TEST_BOTH("a text that would be cut is an error",
-			  cut_text_is_an_error),
-		TEST("what there is no room to prepare is said as a text",
-		     no_room_is_no_obstacle),
-		TEST("one run is one statement in the server",
-		     one_run_is_one_statement),
-		TEST("a statement that the server forgot is prepared again",
-		     forgotten_statement_is_prepared_again),
-		TEST("it is prepared again with its own parameters",
-		     prepared_again_with_its_own_parameters),
-		TEST_BOTH("an error names the statement and the server",
-			  error_names_label_and_server),
-		TEST_BOTH("a locked row is busy, and passed over by a probe",
-			  locked_row_is_busy),
-		TEST_BOTH("acquire is granted once",
-			  acquire_answers_once_and_again),
-		TEST_BOTH("asking again does not wait behind a guard",
-			  asking_again_does_not_wait),
-		TEST_BOTH("each row is seen, in order",
-			  each_row_is_seen_in_order),
-		TEST_BOTH("the reader of rows may run other statements",
-			  reader_of_rows_may_ask),
-		TEST_BOTH("the server tells the time", server_tells_the_time),
-		TEST_BOTH("a statement that waits tells its program",
-			  statement_that_waits_tells_its_program),
-		TEST_BOTH("a dead connection says so", dead_connection_says_so),
-	};
+	struct rlk_conn *conn = db_open(NULL, profile);
+	struct rlk_conn *other = db_open(NULL, profile);
+	struct rowlock_errinfo error = { 0 };
+	struct rlk_reply reply;
+	char sql[64];
 
-	return db_main_own(tests);
+	snprintf(sql, sizeof(sql), "KILL %llu",
+		 (unsigned long long) rlk_conn_id(conn));
+	db_exec(other, sql);
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
+	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
+	assert_false(rlk_conn_usable(conn));
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_FAILED);
+	assert_int_equal(rlk_stmt_resume(conn, &reply, &error), RLK_FAILED);
+	rlk_conn_close(conn);
+	rlk_conn_close(other);
 }
+
+CASE_MAIN(db_main_own)

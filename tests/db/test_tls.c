@@ -61,11 +61,10 @@ static bool is_encrypted(struct rlk_conn *conn)
 	return encrypted;
 }
 
-static void verified_server_is_talked_to(void **state)
+CASE(verified_server_is_talked_to, "a server that is verified is talked to")
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 
-	(void) state;
 	assert_true(is_encrypted(conn));
 	rlk_conn_close(conn);
 }
@@ -80,18 +79,18 @@ static void assert_not_believed(const char *dsn, unsigned int flags,
 	assert_says(error.message, why);
 }
 
-static void certificate_for_another_name_is_refused(void **state)
+CASE(certificate_for_another_name_is_refused,
+     "a certificate for another name is refused")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, "127.0.0.2");
 
-	(void) state;
 	assert_not_believed(relay_dsn(relay), 0, "and not for '127.0.0.2'");
 	relay_end(relay);
 }
 
-static void certificate_of_another_authority_is_refused(void **state)
+CASE(certificate_of_another_authority_is_refused,
+     "a certificate of another authority is refused")
 {
-	(void) state;
 	assert_not_believed(db_dsn_with(stranger() + 1), 0,
 			    "the authority of ssl-ca");
 	/* What the connection string asks for, no flag takes back. */
@@ -118,12 +117,12 @@ static void fingerprint(char *ret_text, size_t size)
 }
 
 /* Nobody has to vouch for it; and it counts in each byte. */
-static void server_is_verified_by_its_fingerprint(void **state)
+CASE(server_is_verified_by_its_fingerprint,
+     "a server is verified by its certificate's fingerprint")
 {
 	char text[80], options[120];
 	struct rlk_conn *conn;
 
-	(void) state;
 	fingerprint(text, sizeof(text));
 	snprintf(options, sizeof(options), ";ssl_fp=%s", text);
 	conn = db_open(plain_dsn(options), &db_lease);
@@ -137,11 +136,10 @@ static void server_is_verified_by_its_fingerprint(void **state)
 			    "leave out ssl-fp");
 }
 
-static void local_server_needs_no_tls(void **state)
+CASE(local_server_needs_no_tls, "a local server needs no TLS")
 {
 	struct rlk_conn *conn = db_open(plain_dsn(""), &db_lease);
 
-	(void) state;
 	assert_false(is_encrypted(conn));
 	rlk_conn_close(conn);
 	/* A name that the certificate has not matters only if one asks. */
@@ -174,22 +172,22 @@ static struct remote remote_start(const char *options)
 	return remote;
 }
 
-static void another_host_is_verified_unasked(void **state)
+CASE_NEEDS(another_host_is_verified_unasked, "another host is verified unasked",
+	   db_need_address)
 {
 	struct remote remote = remote_start(authority());
 	struct rlk_conn *conn = db_open(remote.dsn, &db_lease);
 
-	(void) state;
 	assert_true(is_encrypted(conn));
 	rlk_conn_close(conn);
 	relay_end(remote.relay);
 }
 
-static void another_host_without_its_authority_is_refused(void **state)
+CASE_NEEDS(another_host_without_its_authority_is_refused,
+	   "another host without its authority is refused", db_need_address)
 {
 	struct remote remote = remote_start("");
 
-	(void) state;
 	assert_not_believed(remote.dsn, 0, "or set ROWLOCK_TLS_UNVERIFIED");
 	relay_end(remote.relay);
 	remote = remote_start(stranger());
@@ -218,12 +216,12 @@ static bool asks_for_names(void)
 }
 
 /* An authority that is named is asked all the same, but not for the name. */
-static void another_host_is_believed_when_told_so(void **state)
+CASE_NEEDS(another_host_is_believed_when_told_so,
+	   "another host is believed when told so", db_need_address)
 {
 	struct remote remote = remote_start("");
 	char changes[96], dsn[640];
 
-	(void) state;
 	assert_believed(remote.dsn);
 	relay_end(remote.relay);
 	remote = remote_start(authority());
@@ -240,14 +238,14 @@ static void another_host_is_believed_when_told_so(void **state)
 	relay_end(remote.relay);
 }
 
-static void handshake_that_stops_is_left_at_the_deadline(void **state)
+CASE(handshake_that_stops_is_left_at_the_deadline,
+     "a handshake that stops is left at the deadline")
 {
 	/* Within the server's part of it, which follows the greeting. */
 	static const size_t after[] = { 150, 400, 900 };
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn = NULL;
 
-	(void) state;
 	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
 		struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 		struct rlk_conn_target target = db_target(relay_dsn(relay));
@@ -278,7 +276,8 @@ static void count_rows(const struct rlk_value *columns, void *arg)
 
 /* A record holds many packets: once it is decrypted the socket is silent, and
  * only the library knows that there is more. */
-static void rows_in_the_buffer_are_not_waited_for(void **state)
+CASE(rows_in_the_buffer_are_not_waited_for,
+     "rows in the buffer are not waited for")
 {
 	static const struct rlk_stmt_def many = {
 		"many",
@@ -288,7 +287,6 @@ static void rows_in_the_buffer_are_not_waited_for(void **state)
 	struct rowlock_errinfo error = { 0 };
 	uint64_t count = 0;
 
-	(void) state;
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(
 	    rlk_stmt_each(conn, &many, NULL, count_rows, &count, &error),
@@ -300,7 +298,8 @@ static void rows_in_the_buffer_are_not_waited_for(void **state)
 
 /* Session tickets, a statement's last bytes: nothing may stay in the socket, as
  * what is readable there is taken for the server's farewell. */
-static void idle_connection_is_alive_until_it_is_killed(void **state)
+CASE(idle_connection_is_alive_until_it_is_killed,
+     "an idle connection is alive until it is killed")
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 	struct rlk_conn *other = db_open(NULL, &db_lease);
@@ -308,7 +307,6 @@ static void idle_connection_is_alive_until_it_is_killed(void **state)
 	int64_t since;
 	char sql[64];
 
-	(void) state;
 	assert_true(rlk_conn_alive(conn));
 	assert_done(rlk_conn_ping(conn, &error), &error);
 	assert_true(rlk_conn_alive(conn));
@@ -323,8 +321,38 @@ static void idle_connection_is_alive_until_it_is_killed(void **state)
 	rlk_conn_close(other);
 }
 
+/* Its actions are the application's, and Connector/C would change one. */
+CASE(process_keeps_its_sigpipe, "the process keeps its SIGPIPE")
+{
+	struct sigaction action;
+
+	rlk_conn_close(db_open(NULL, &db_lease));
+	assert_int_equal(sigaction(SIGPIPE, NULL, &action), 0);
+	assert_ptr_equal(action.sa_handler, SIG_DFL);
+}
+
+/* A write to a peer that is gone would end the process. */
+CASE(thread_gets_no_sigpipe, "a thread gets no SIGPIPE")
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	struct rowlock_errinfo error = { 0 };
+	sigset_t pending;
+
+	relay_end(relay);
+	for (int i = 0; i < 3; i++) {
+		rlk_conn_set_until(conn, db_in(5000));
+		assert_int_not_equal(rlk_stmt_text(conn, "DO 1", &error),
+				     RLK_DONE);
+	}
+	rlk_conn_close(conn);
+	assert_int_equal(sigpending(&pending), 0);
+	assert_false(sigismember(&pending, SIGPIPE));
+}
+
 /* More than all buffers on the way hold, to a peer that reads nothing. */
-static void statement_that_nobody_reads_is_left(void **state)
+CASE(statement_that_nobody_reads_is_left,
+     "a statement that nobody reads is left")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
@@ -332,7 +360,6 @@ static void statement_that_nobody_reads_is_left(void **state)
 	const size_t size = 15 << 20;
 	char *sql = malloc(size + 1);
 
-	(void) state;
 	assert_non_null(sql);
 	memset(sql, ' ', size);
 	memcpy(sql, "DO 1", 4);
@@ -344,37 +371,6 @@ static void statement_that_nobody_reads_is_left(void **state)
 	rlk_conn_close(conn);
 	free(sql);
 	relay_end(relay);
-}
-
-/* Its actions are the application's, and Connector/C would change one. */
-static void process_keeps_its_sigpipe(void **state)
-{
-	struct sigaction action;
-
-	(void) state;
-	rlk_conn_close(db_open(NULL, &db_lease));
-	assert_int_equal(sigaction(SIGPIPE, NULL, &action), 0);
-	assert_ptr_equal(action.sa_handler, SIG_DFL);
-}
-
-/* A write to a peer that is gone would end the process. */
-static void thread_gets_no_sigpipe(void **state)
-{
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
-	struct rowlock_errinfo error = { 0 };
-	sigset_t pending;
-
-	(void) state;
-	relay_end(relay);
-	for (int i = 0; i < 3; i++) {
-		rlk_conn_set_until(conn, db_in(5000));
-		assert_int_not_equal(rlk_stmt_text(conn, "DO 1", &error),
-				     RLK_DONE);
-	}
-	rlk_conn_close(conn);
-	assert_int_equal(sigpending(&pending), 0);
-	assert_false(sigismember(&pending, SIGPIPE));
 }
 
 /* OpenSSL's queue of errors is the thread's, and is looked at after each call:
@@ -390,14 +386,14 @@ static unsigned long next_error(void)
 	return peek();
 }
 
-static void failure_of_one_is_not_the_next_ones(void **state)
+CASE(failure_of_one_is_not_the_next_ones,
+     "the failure of one connection is not the next one's")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *good = db_open(NULL, &db_lease);
 	struct rlk_conn *cut = db_open(relay_dsn(relay), &db_lease);
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	relay_stop_after(relay, 3, true); /* in the middle of a record */
 	assert_int_equal(rlk_conn_ping(cut, &error), RLK_UNKNOWN);
 	assert_int_equal(next_error(), 0);
@@ -413,14 +409,13 @@ static void failure_of_one_is_not_the_next_ones(void **state)
 }
 
 /* A client that asks for it by TLS 1.2 may not be made to shake hands again. */
-static void hands_are_shaken_once(void **state)
+CASE(hands_are_shaken_once, "hands are shaken once")
 {
 	void *get_options = dlsym(RTLD_DEFAULT, "SSL_get_options");
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 	uint64_t (*options)(const void *ssl);
 	void *ssl = rlk_tls_session(conn);
 
-	(void) state;
 	if (!get_options)
 		skip(); /* Connector/C has another library */
 	memcpy(&options, &get_options, sizeof(get_options));
@@ -430,7 +425,8 @@ static void hands_are_shaken_once(void **state)
 }
 
 /* Tickets are no data: OpenSSL reads on behind each. */
-static void tickets_do_not_pass_the_deadline(void **state)
+CASE_NEEDS(tickets_do_not_pass_the_deadline, "tickets do not pass the deadline",
+	   need_tls_relay)
 {
 	enum { TICKETS = 40000 };
 	static const struct rlk_stmt_def one = { "one", "SELECT 1", true };
@@ -441,7 +437,6 @@ static void tickets_do_not_pass_the_deadline(void **state)
 	int64_t since = db_in(0);
 	enum rlk_fault fault;
 
-	(void) state;
 	tls_relay_tickets(relay, TICKETS);
 	rlk_conn_set_until(conn, since);
 	fault = rlk_stmt_run(conn, &one, NULL, &reply, &error);
@@ -473,7 +468,8 @@ static size_t in_use(void)
 	return info.uordblks + info.hblkhd;
 }
 
-static void bytes_in_records_do_not_pass_the_deadline(void **state)
+CASE_NEEDS(bytes_in_records_do_not_pass_the_deadline,
+	   "bytes in records do not pass the deadline", need_tls_relay)
 {
 	static const struct rlk_stmt_def one = { "one", "SELECT 1", true };
 	struct tls_relay *relay = tls_relay_start();
@@ -484,7 +480,6 @@ static void bytes_in_records_do_not_pass_the_deadline(void **state)
 	int64_t since = db_in(0);
 	enum rlk_fault fault;
 
-	(void) state;
 	tls_relay_flood(relay, progress, sizeof(progress));
 	rlk_conn_set_until(conn, since);
 	fault = rlk_stmt_run(conn, &one, NULL, &reply, &error);
@@ -512,7 +507,8 @@ static void fill(const void *rows, size_t row, struct rlk_value *values)
 }
 
 /* An honest answer to many statements comes in a small record for each. */
-static void answers_that_are_there_are_taken_late(void **state)
+CASE_NEEDS(answers_that_are_there_are_taken_late,
+	   "answers that are there are taken late", need_tls_relay)
 {
 	static const struct rlk_conn_profile packets = { "lease", true, 1,
 							 30,      true, false };
@@ -529,7 +525,6 @@ static void answers_that_are_there_are_taken_late(void **state)
 	int64_t since = db_in(0);
 	enum rlk_fault fault;
 
-	(void) state;
 	for (int i = 0; i < RLK_PACKET_STATEMENTS; i++)
 		assert_int_equal(rlk_packet_add(packet, &change, fill, NULL, 1),
 				 i);
@@ -547,49 +542,4 @@ static void answers_that_are_there_are_taken_late(void **state)
 	tls_relay_end(relay);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a server that is verified is talked to",
-		     verified_server_is_talked_to),
-		TEST("a certificate for another name is refused",
-		     certificate_for_another_name_is_refused),
-		TEST("a certificate of another authority is refused",
-		     certificate_of_another_authority_is_refused),
-		TEST("a server is verified by its certificate's fingerprint",
-		     server_is_verified_by_its_fingerprint),
-		TEST("a local server needs no TLS", local_server_needs_no_tls),
-		TEST_NEEDS(db_need_address, "another host is verified unasked",
-			   another_host_is_verified_unasked),
-		TEST_NEEDS(db_need_address,
-			   "another host without its authority is refused",
-			   another_host_without_its_authority_is_refused),
-		TEST_NEEDS(db_need_address,
-			   "another host is believed when told so",
-			   another_host_is_believed_when_told_so),
-		TEST("a handshake that stops is left at the deadline",
-		     handshake_that_stops_is_left_at_the_deadline),
-		TEST("rows in the buffer are not waited for",
-		     rows_in_the_buffer_are_not_waited_for),
-		TEST("an idle connection is alive until it is killed",
-		     idle_connection_is_alive_until_it_is_killed),
-		TEST("the process keeps its SIGPIPE",
-		     process_keeps_its_sigpipe),
-		TEST("a thread gets no SIGPIPE", thread_gets_no_sigpipe),
-		TEST("a statement that nobody reads is left",
-		     statement_that_nobody_reads_is_left),
-		TEST("the failure of one connection is not the next one's",
-		     failure_of_one_is_not_the_next_ones),
-		TEST("hands are shaken once", hands_are_shaken_once),
-		TEST_NEEDS(need_tls_relay, "tickets do not pass the deadline",
-			   tickets_do_not_pass_the_deadline),
-		TEST_NEEDS(need_tls_relay,
-			   "bytes in records do not pass the deadline",
-			   bytes_in_records_do_not_pass_the_deadline),
-		TEST_NEEDS(need_tls_relay,
-			   "answers that are there are taken late",
-			   answers_that_are_there_are_taken_late),
-	};
-
-	return db_main_tls(tests);
-}
+CASE_MAIN(db_main_tls)

@@ -68,9 +68,8 @@ static bool has_verdict(const char *variable)
 	return false;
 }
 
-static void each_name_stands_once(void **state)
+CASE(each_name_stands_once, "each name stands once")
 {
-	(void) state;
 	read_list();
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < i; j++)
@@ -126,7 +125,8 @@ static void look(const struct rlk_value *columns, void *arg)
 	print_message("# no verdict: %s\n", columns[0].text);
 }
 
-static void each_variable_of_the_server_has_a_verdict(void **state)
+CASE(each_variable_of_the_server_has_a_verdict,
+     "each variable of the server has a verdict")
 {
 	const struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error;
@@ -134,7 +134,6 @@ static void each_variable_of_the_server_has_a_verdict(void **state)
 	struct rlk_conn *conn;
 	char version[100];
 
-	(void) state;
 	read_list();
 	assert_int_equal(rlk_conn_open(&target, &db_lease,
 				       db_in(test_patience_ms()), &conn,
@@ -155,13 +154,4 @@ static void each_variable_of_the_server_has_a_verdict(void **state)
 	assert_true(unknown == 0 || !is_known(version));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("each name stands once", each_name_stands_once),
-		TEST("each variable of the server has a verdict",
-		     each_variable_of_the_server_has_a_verdict),
-	};
-
-	return db_main(tests);
-}
+CASE_MAIN(db_main)

@@ -67,13 +67,13 @@ static void wait_until(struct scene *scene, int64_t until_ms)
 	assert_false(rlk_conn_usable(scene->waiter));
 }
 
-static void deadline_leaves_the_reply_pending(void **state)
+CASE(deadline_leaves_the_reply_pending,
+     "a deadline leaves the reply pending, a resume gets it")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	wait_until(&scene, db_in(30));
 	rlk_conn_set_until(scene.waiter, db_in(30));
 	assert_int_equal(rlk_stmt_resume(scene.waiter, &reply, &error),
@@ -95,7 +95,8 @@ static void interrupt_it(void *arg)
 	rlk_conn_interrupt(scene->waiter);
 }
 
-static void interrupt_ends_the_wait(void **state)
+CASE(interrupt_ends_the_wait,
+     "an interrupt ends the wait, a kill the statement")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
@@ -103,7 +104,6 @@ static void interrupt_ends_the_wait(void **state)
 	struct rlk_reply reply;
 	struct rlk_mark mark;
 
-	(void) state;
 	rlk_thread_start(&thread, "interrupter", interrupt_it, &scene);
 	wait_until(&scene, RLK_NEVER);
 	rlk_thread_join(&thread);
@@ -118,13 +118,13 @@ static void interrupt_ends_the_wait(void **state)
 	scene_close(&scene);
 }
 
-static void early_interrupt_is_not_missed(void **state)
+CASE(early_interrupt_is_not_missed,
+     "an interrupt before the call is not missed")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	rlk_conn_set_until(scene.waiter, RLK_NEVER);
 	rlk_conn_interrupt(scene.waiter);
 	assert_int_equal(
@@ -137,26 +137,24 @@ static void early_interrupt_is_not_missed(void **state)
 	scene_close(&scene);
 }
 
-static void new_deadline_clears_the_interrupt(void **state)
+CASE(new_deadline_clears_the_interrupt, "a new deadline clears the interrupt")
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	rlk_conn_interrupt(conn);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_conn_ping(conn, &error), &error);
 	rlk_conn_close(conn);
 }
 
-static void interrupted_ping_can_be_resumed(void **state)
+CASE(interrupted_ping_can_be_resumed, "an interrupted ping can be resumed")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	(void) state;
 	relay_set_mode(relay, RELAY_SILENT);
 	rlk_conn_interrupt(conn);
 	assert_int_equal(rlk_conn_ping(conn, &error), RLK_PENDING);
@@ -169,7 +167,8 @@ static void interrupted_ping_can_be_resumed(void **state)
 }
 
 /* Whoever does not wait, but is told that something has come. */
-static void answer_that_is_there_is_read_past_the_deadline(void **state)
+CASE(answer_that_is_there_is_read_past_the_deadline,
+     "an answer that is there is read past the deadline")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
@@ -177,7 +176,6 @@ static void answer_that_is_there_is_read_past_the_deadline(void **state)
 	struct rlk_reply reply;
 	struct pollfd fd = { .events = POLLIN };
 
-	(void) state;
 	relay_set_mode(relay, RELAY_SILENT);
 	rlk_conn_set_until(conn, 0);
 	assert_int_equal(rlk_conn_ping(conn, &error), RLK_PENDING);
@@ -193,7 +191,7 @@ static void answer_that_is_there_is_read_past_the_deadline(void **state)
 }
 
 /* The first use prepares: the parameters have to outlive the call. */
-static void first_use_can_be_resumed_too(void **state)
+CASE(first_use_can_be_resumed_too, "an interrupted first use can be resumed")
 {
 	static const struct rlk_stmt_def def = {
 		"first",
@@ -206,7 +204,6 @@ static void first_use_can_be_resumed_too(void **state)
 	char text[] = "kept";
 	struct rlk_value params[] = { rlk_text(text) };
 
-	(void) state;
 	relay_set_mode(relay, RELAY_SILENT);
 	rlk_conn_interrupt(conn);
 	assert_int_equal(rlk_stmt_run(conn, &def, params, &reply, &error),
@@ -221,13 +218,13 @@ static void first_use_can_be_resumed_too(void **state)
 	relay_end(relay);
 }
 
-static void pending_many_cannot_be_resumed(void **state)
+CASE(pending_many_cannot_be_resumed,
+     "a result of many rows that is pending is given up")
 {
 	static const struct rlk_stmt_def def = { "many", "SELECT SLEEP(20)" };
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	rlk_conn_set_until(conn, db_in(30));
 	assert_int_equal(rlk_stmt_each(conn, &def, NULL, NULL, NULL, &error),
 			 RLK_UNKNOWN);
@@ -236,28 +233,28 @@ static void pending_many_cannot_be_resumed(void **state)
 	rlk_conn_close(conn);
 }
 
-static void silent_peer_ends_at_the_deadline(void **state)
+CASE(silent_peer_ends_at_the_deadline,
+     "a peer that never greets is left at the deadline")
 {
 	struct relay *relay = relay_start(RELAY_SILENT, NULL);
 	struct rlk_conn_target target = db_target(relay_dsn(relay));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 
-	(void) state;
 	assert_code(rlk_conn_open(&target, &db_lease, db_in(50), &conn, &error),
 		    ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "no answer in time");
 	relay_end(relay);
 }
 
-static void dripping_peer_ends_at_the_deadline(void **state)
+CASE(dripping_peer_ends_at_the_deadline,
+     "a peer that drips is left at the deadline")
 {
 	struct relay *relay = relay_start(RELAY_DRIP, NULL);
 	struct rlk_conn_target target = db_target(relay_dsn(relay));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 
-	(void) state;
 	/* The greeting alone takes 5 s at this pace, and more on a busy
 	 * machine. */
 	assert_code(
@@ -287,7 +284,7 @@ static void count(int number)
 		alarm(0);
 }
 
-static void signals_do_not_move_the_deadline(void **state)
+CASE(signals_do_not_move_the_deadline, "signals do not move the deadline")
 {
 	const struct sigaction on = { .sa_handler = count };
 	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
@@ -295,7 +292,6 @@ static void signals_do_not_move_the_deadline(void **state)
 	struct scene scene = scene_open();
 	int64_t start = db_in(0);
 
-	(void) state;
 	/* There is 1 ms between two, at least. */
 	alarms_most = test_patience_ms();
 	sigaction(SIGALRM, &on, NULL);
@@ -309,13 +305,12 @@ static void signals_do_not_move_the_deadline(void **state)
 	scene_close(&scene);
 }
 
-static void lost_stream_is_unknown(void **state)
+CASE(lost_stream_is_unknown, "a lost stream is an unknown outcome")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	relay_end(relay);
 	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
 	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
@@ -324,7 +319,8 @@ static void lost_stream_is_unknown(void **state)
 }
 
 /* Looks like nothing, but for valgrind: each stage is left in the middle. */
-static void closing_in_the_middle_is_clean(void **state)
+CASE(closing_in_the_middle_is_clean,
+     "closing in the middle of anything is clean")
 {
 	static const struct rlk_stmt_def slow = { "slow", "SELECT SLEEP(20)" };
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
@@ -332,7 +328,6 @@ static void closing_in_the_middle_is_clean(void **state)
 	struct rlk_reply reply;
 	struct rlk_conn *conn;
 
-	(void) state;
 	conn = db_open(relay_dsn(relay), &db_lease);
 	rlk_conn_set_until(conn, db_in(30));
 	assert_int_equal(rlk_stmt_run(conn, &slow, NULL, &reply, &error),
@@ -355,36 +350,4 @@ static void closing_in_the_middle_is_clean(void **state)
 	relay_end(relay);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a deadline leaves the reply pending, a resume gets it",
-		     deadline_leaves_the_reply_pending),
-		TEST("an interrupt ends the wait, a kill the statement",
-		     interrupt_ends_the_wait),
-		TEST("an interrupt before the call is not missed",
-		     early_interrupt_is_not_missed),
-		TEST("a new deadline clears the interrupt",
-		     new_deadline_clears_the_interrupt),
-		TEST("an interrupted ping can be resumed",
-		     interrupted_ping_can_be_resumed),
-		TEST("an answer that is there is read past the deadline",
-		     answer_that_is_there_is_read_past_the_deadline),
-		TEST("an interrupted first use can be resumed",
-		     first_use_can_be_resumed_too),
-		TEST("a result of many rows that is pending is given up",
-		     pending_many_cannot_be_resumed),
-		TEST("a peer that never greets is left at the deadline",
-		     silent_peer_ends_at_the_deadline),
-		TEST("a peer that drips is left at the deadline",
-		     dripping_peer_ends_at_the_deadline),
-		TEST("signals do not move the deadline",
-		     signals_do_not_move_the_deadline),
-		TEST("a lost stream is an unknown outcome",
-		     lost_stream_is_unknown),
-		TEST("closing in the middle of anything is clean",
-		     closing_in_the_middle_is_clean),
-	};
-
-	return db_main(tests);
-}
+CASE_MAIN(db_main)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct fuzz_target {
-	const char *name; /* and its directory in corpus/ */
+	const char *name; /* and its file in corpus/ */
 	void (*begin)(void);
 	void (*run)(const unsigned char *bytes, size_t size);
 	void (*end)(void);

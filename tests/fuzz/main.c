@@ -9,7 +9,6 @@
  */
 #include "fuzz.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -118,47 +117,67 @@ void fuzz_watch_memory(unsigned int first)
 
 /* ---------------------------------------------------------------- corpora */
 
-static void read_seed(int directory, const char *file)
+/* A line: a name, a tab, and the bytes; those that are no text as \xHH. */
+static void read_seed(const char *line)
 {
-	int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
-	ssize_t size;
+	struct input *seed = &seeds[seed_count++];
+	const char *text = strchr(line, '\t');
 
-	if (fd < 0 || seed_count == SEEDS_MOST)
+	if (!text || seed_count > SEEDS_MOST)
 		abort();
-	size = read(fd, seeds[seed_count].bytes, SIZE_MOST);
-	close(fd);
-	if (size >= 0)
-		seeds[seed_count++].size = (size_t) size;
-}
+	for (text++; *text && *text != '\n' && seed->size < SIZE_MOST;
+	     seed->size++) {
+		unsigned char *byte = &seed->bytes[seed->size];
 
-static int by_name(const struct dirent **one, const struct dirent **other)
-{
-	return strcmp((*one)->d_name, (*other)->d_name);
-}
-
-static int is_seed(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
+		if (sscanf(text, "\\x%2hhx", byte) == 1)
+			text += strlen("\\xHH");
+		else
+			*byte = (unsigned char) *text++;
+	}
 }
 
 static void read_corpus(const char *corpus)
 {
-	struct dirent **entries;
 	char path[4096];
-	int count, fd;
+	char *line = NULL;
+	size_t size = 0;
+	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/%s", corpus, name);
+	memset(seeds, 0, sizeof(seeds));
 	seed_count = 0;
-	count = scandir(path, &entries, is_seed, by_name);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (int i = 0; i < count; i++) {
-		read_seed(fd, entries[i]->d_name);
-		free(entries[i]);
+	file = fopen(path, "re");
+	while (file && getline(&line, &size, file) > 0)
+		read_seed(line);
+	if (!seed_count)
+		fuzz_broken("%s has no inputs", path);
+	fclose(file);
+	free(line);
+}
+
+/* A line for the corpus, of an input that was left in a file. */
+static int show(const char *path)
+{
+	static struct input input;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, &input, sizeof(input)) != sizeof(input) ||
+	    input.size > SIZE_MOST) {
+		fprintf(stderr, "fuzz: %s is no fuzz-TARGET.input\n", path);
+		return 1;
 	}
-	if (count <= 0)
-		fuzz_broken("%s has no files", path);
 	close(fd);
-	free(entries);
+	printf("NAME\t");
+	for (size_t i = 0; i < input.size; i++) {
+		unsigned char byte = input.bytes[i];
+
+		if (byte >= ' ' && byte < 127 && byte != '\\')
+			putchar(byte);
+		else
+			printf("\\x%02x", byte);
+	}
+	putchar('\n');
+	return 0;
 }
 
 /* --------------------------------------------------------------- mutations */
@@ -300,7 +319,7 @@ int main(int argc, char **argv)
 	char corpus[2048];
 	int option;
 
-	while ((option = getopt(argc, argv, "s:n:m:k:r:")) != -1) {
+	while ((option = getopt(argc, argv, "s:n:m:k:r:l:")) != -1) {
 		if (option == 's')
 			seed = strtoull(optarg, NULL, 10);
 		else if (option == 'n')
@@ -309,6 +328,8 @@ int main(int argc, char **argv)
 			minutes = strtod(optarg, NULL);
 		else if (option == 'k')
 			kind = (unsigned int) strtoul(optarg, NULL, 10);
+		else if (option == 'l')
+			return show(optarg);
 		else if (option == 'r')
 			return fuzz_ask(optarg, kind);
 		else

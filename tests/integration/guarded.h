@@ -172,9 +172,7 @@ static inline void assert_nothing_is_committed(const struct app *app)
 	assert_code(rowlock_release(app->lock, &err), ROWLOCK_ELOST, &err);
 }
 
-#define GUARD(sentence, function)                                              \
-	{                                                                      \
-		sentence, function, set_up, tear_down, NULL                    \
-	}
+#define GUARD(function, sentence)                                              \
+	CASE_WITH(function, sentence, set_up, tear_down)
 
 #endif

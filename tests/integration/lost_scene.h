@@ -114,9 +114,7 @@ static inline uint64_t rows(const struct scene *scene)
 			       scene->name);
 }
 
-#define LOST(sentence, function)                                               \
-	{                                                                      \
-		sentence, function, set_up, tear_down, NULL                    \
-	}
+#define LOST(function, sentence)                                               \
+	CASE_WITH(function, sentence, set_up, tear_down)
 
 #endif

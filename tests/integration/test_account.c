@@ -30,14 +30,14 @@ static uint64_t session_of(struct test_sql *sql, const char *name)
 	    sql, "SELECT session FROM business_lease WHERE name = '%s'", name);
 }
 
-static void lease_that_is_deleted_is_lost_to_who_asks(void **state)
+CASE(lease_that_is_deleted_is_lost_to_who_asks,
+     "a lease that is deleted is lost to who asks")
 {
 	const char *name = test_name("deleted");
 	struct test_sql *sql = test_sql_open();
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(
 	    test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name),
@@ -50,14 +50,14 @@ static void lease_that_is_deleted_is_lost_to_who_asks(void **state)
 }
 
 /* It is another's now, who keeps it: the one before does not give it back. */
-static void lease_that_is_taken_stays_with_who_took_it(void **state)
+CASE(lease_that_is_taken_stays_with_who_took_it,
+     "a lease that is taken stays with who took it")
 {
 	const char *name = test_name("taken");
 	struct test_sql *sql = test_sql_open();
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_sql(sql,
 				  "UPDATE business_lease SET attempt = attempt "
@@ -78,7 +78,8 @@ static void lease_that_is_taken_stays_with_who_took_it(void **state)
 }
 
 /* By its session's row a holder shows that it lives; each beat renews that. */
-static void holder_that_is_said_to_be_dead_hears_by_a_beat(void **state)
+CASE(holder_that_is_said_to_be_dead_hears_by_a_beat,
+     "a holder that is said to be dead hears by a beat")
 {
 	const char *name = test_name("dead");
 	struct test_sql *sql = test_sql_open();
@@ -88,7 +89,6 @@ static void holder_that_is_said_to_be_dead_hears_by_a_beat(void **state)
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(
 	    test_sql(sql, "DELETE FROM lease_session WHERE id = %" PRIu64,
@@ -105,7 +105,8 @@ static void holder_that_is_said_to_be_dead_hears_by_a_beat(void **state)
 }
 
 /* No beat gets through; nobody has to tell it. */
-static void holder_whose_session_is_locked_hears_by_its_clock(void **state)
+CASE(holder_whose_session_is_locked_hears_by_its_clock,
+     "a holder whose session is locked hears by its clock")
 {
 	const char *name = test_name("unheard");
 	struct test_sql *sql = test_sql_open();
@@ -113,7 +114,6 @@ static void holder_whose_session_is_locked_hears_by_its_clock(void **state)
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 	uint64_t session;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	session = session_of(sql, name);
 	test_sql(sql, "START TRANSACTION");
@@ -133,14 +133,14 @@ static void holder_whose_session_is_locked_hears_by_its_clock(void **state)
 }
 
 /* A number at its bound cannot be counted up: not by a beat, */
-static void session_that_cannot_be_beaten_is_ended(void **state)
+CASE(session_that_cannot_be_beaten_is_ended,
+     "a session that cannot be beaten is ended")
 {
 	const char *name = test_name("beaten");
 	struct test_sql *sql = test_sql_open();
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(sql,
 		 "UPDATE lease_session SET beat = 18446744073709551615 WHERE "
@@ -155,7 +155,8 @@ static void session_that_cannot_be_beaten_is_ended(void **state)
 }
 
 /* ... and not by a break. */
-static void lease_that_cannot_be_broken_is_deleted_by_hand(void **state)
+CASE(lease_that_cannot_be_broken_is_deleted_by_hand,
+     "a lease that cannot be broken is deleted by hand")
 {
 	const char *name = test_name("unbroken");
 	struct test_sql *sql = test_sql_open();
@@ -164,7 +165,6 @@ static void lease_that_cannot_be_broken_is_deleted_by_hand(void **state)
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(sql,
 		 "UPDATE lease_session SET breaks = 18446744073709551615 WHERE "
@@ -183,7 +183,8 @@ static void lease_that_cannot_be_broken_is_deleted_by_hand(void **state)
 }
 
 /* In a living holder's name, with a number that it never drew. */
-static void name_that_is_kept_by_hand_is_not_granted(void **state)
+CASE(name_that_is_kept_by_hand_is_not_granted,
+     "a name that is kept by hand is not granted")
 {
 	const char *name = test_name("kept");
 	const char *other = test_name("other");
@@ -194,7 +195,6 @@ static void name_that_is_kept_by_hand_is_not_granted(void **state)
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
@@ -214,7 +214,8 @@ static void name_that_is_kept_by_hand_is_not_granted(void **state)
 	test_sql_end(sql);
 }
 
-static void row_that_is_locked_by_hand_is_waited_for_in_time(void **state)
+CASE(row_that_is_locked_by_hand_is_waited_for_in_time,
+     "a row that is locked by hand is waited for in time")
 {
 	const char *name = test_name("locked");
 	struct test_sql *sql = test_sql_open();
@@ -222,7 +223,6 @@ static void row_that_is_locked_by_hand_is_waited_for_in_time(void **state)
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	/* The row is made by the first who has it. */
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -246,7 +246,8 @@ static void row_that_is_locked_by_hand_is_waited_for_in_time(void **state)
 
 /* Who says how many there are is refused, who asks the database goes on; nobody
  * loses any, and there are more than 1,000, or fewer than one, for nobody. */
-static void semaphore_has_as_many_permits_as_is_written(void **state)
+CASE(semaphore_has_as_many_permits_as_is_written,
+     "a semaphore has as many permits as is written")
 {
 	const char *name = test_name("permits");
 	struct test_sql *sql = test_sql_open();
@@ -256,7 +257,6 @@ static void semaphore_has_as_many_permits_as_is_written(void **state)
 	struct rowlock *asks = make(client, name, ROWLOCK_PERMITS_STORED);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_semaphore_acquire(held, 2, 0, &err));
 	assert_code(rowlock_semaphore_acquire(asks, 1, 0, &err), ROWLOCK_EBUSY,
 		    &err);
@@ -290,7 +290,8 @@ static void semaphore_has_as_many_permits_as_is_written(void **state)
 
 /* Of each number there is one row, which whoever wants it locks; who waits is
  * told so in his time, and what he holds stays his. */
-static void numbers_that_are_locked_by_hand_are_waited_for_in_time(void **state)
+CASE(numbers_that_are_locked_by_hand_are_waited_for_in_time,
+     "numbers that are locked by hand are waited for in time")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(60000));
@@ -303,7 +304,6 @@ static void numbers_that_are_locked_by_hand_are_waited_for_in_time(void **state)
 	uint64_t token;
 	int code;
 
-	(void) state;
 	options.call_timeout_ms = 500;
 	client = test_client_with(&options);
 	semaphore = make(client, name, 1);
@@ -331,30 +331,4 @@ static void numbers_that_are_locked_by_hand_are_waited_for_in_time(void **state)
 	test_sql_end(sql);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a lease that is deleted is lost to who asks",
-		     lease_that_is_deleted_is_lost_to_who_asks),
-		TEST("a lease that is taken stays with who took it",
-		     lease_that_is_taken_stays_with_who_took_it),
-		TEST("a holder that is said to be dead hears by a beat",
-		     holder_that_is_said_to_be_dead_hears_by_a_beat),
-		TEST("a holder whose session is locked hears by its clock",
-		     holder_whose_session_is_locked_hears_by_its_clock),
-		TEST("a session that cannot be beaten is ended",
-		     session_that_cannot_be_beaten_is_ended),
-		TEST("a lease that cannot be broken is deleted by hand",
-		     lease_that_cannot_be_broken_is_deleted_by_hand),
-		TEST("a name that is kept by hand is not granted",
-		     name_that_is_kept_by_hand_is_not_granted),
-		TEST("a row that is locked by hand is waited for in time",
-		     row_that_is_locked_by_hand_is_waited_for_in_time),
-		TEST("a semaphore has as many permits as is written",
-		     semaphore_has_as_many_permits_as_is_written),
-		TEST("numbers that are locked by hand are waited for in time",
-		     numbers_that_are_locked_by_hand_are_waited_for_in_time),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

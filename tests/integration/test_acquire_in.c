@@ -56,6 +56,9 @@ static int end_inside(void **state)
 	return 0;
 }
 
+#define INSIDE(function, sentence)                                             \
+	CASE_WITH(function, sentence, begin_inside, end_inside)
+
 static void assert_is_free(const struct inside *inside)
 {
 	struct rowlock_errinfo err;
@@ -72,7 +75,7 @@ static void assert_nothing_open(const struct inside *inside)
 	assert_false(inside->mysql->server_status & SERVER_STATUS_IN_TRANS);
 }
 
-static void has_it_until_its_transaction_ends(void **state)
+INSIDE(has_it_until_its_transaction_ends, "a transaction has it until it ends")
 {
 	static const char *const ends[] = { "COMMIT", "ROLLBACK" };
 	const struct inside *inside = *state;
@@ -97,7 +100,7 @@ static void has_it_until_its_transaction_ends(void **state)
 		    &err);
 }
 
-static void its_end_is_the_connections_end(void **state)
+INSIDE(its_end_is_the_connections_end, "it ends with its connection")
 {
 	const struct inside *inside = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
@@ -160,7 +163,8 @@ static void begin_to_wait(struct waiting *waiting, const struct inside *inside,
 }
 
 /* What was written before is seen, whatever the isolation level. */
-static void who_waits_reads_what_was_committed_before(void **state)
+INSIDE(who_waits_reads_what_was_committed_before,
+       "who waits reads what was committed before")
 {
 	const struct inside *inside = *state;
 	struct waiting waiting;
@@ -181,7 +185,8 @@ static void who_waits_reads_what_was_committed_before(void **state)
 	say(inside->mysql, "COMMIT");
 }
 
-static void a_wait_ends_in_time_or_when_it_is_canceled(void **state)
+INSIDE(a_wait_ends_in_time_or_when_it_is_canceled,
+       "a wait ends in time, or when it is canceled")
 {
 	const struct inside *inside = *state;
 	MYSQL *other = connect_to(test_dsn(), 0);
@@ -218,7 +223,8 @@ static void a_wait_ends_in_time_or_when_it_is_canceled(void **state)
 }
 
 /* Longer than the server lets a statement wait. */
-static void a_wait_outlasts_the_servers_time_out(void **state)
+INSIDE(a_wait_outlasts_the_servers_time_out,
+       "a wait outlasts the server's time-out")
 {
 	const struct inside *inside = *state;
 	struct waiting waiting;
@@ -235,7 +241,8 @@ static void a_wait_outlasts_the_servers_time_out(void **state)
 	say(inside->mysql, "COMMIT");
 }
 
-static void tokens_are_drawn_with_the_transaction(void **state)
+INSIDE(tokens_are_drawn_with_the_transaction,
+       "tokens are drawn with the transaction")
 {
 	const struct inside *inside = *state;
 	struct rowlock_errinfo err;
@@ -282,8 +289,39 @@ static void tokens_are_drawn_with_the_transaction(void **state)
 		    ROWLOCK_EINVAL, &err);
 }
 
+/* Somebody has its token's row for longer than the server lets a statement
+ * wait: that says nothing of the lock. */
+INSIDE(a_token_that_cannot_be_drawn_leaves_the_lock,
+       "a token that cannot be drawn leaves the lock")
+{
+	const struct inside *inside = *state;
+	struct rowlock_errinfo err;
+	uint64_t token = 0;
+
+	say(inside->mysql, "SET SESSION innodb_lock_wait_timeout = 1");
+	test_sql(inside->sql, "START TRANSACTION");
+	test_sql(inside->sql,
+		 "INSERT INTO lock_token (strategy, name, token, drawn_at) "
+		 "VALUES ('row', '%s', 1, UTC_TIMESTAMP(6))",
+		 inside->name);
+	assert_ok(rowlock_acquire_in_transaction(inside->lock, inside->mysql, 0,
+						 &err));
+	assert_code(rowlock_token_in_transaction(inside->lock, inside->mysql,
+						 &token, &err),
+		    ROWLOCK_EDB, &err);
+	assert_int_equal(err.mysql, 1205);
+	test_sql(inside->sql, "ROLLBACK");
+	assert_code(rowlock_acquire(inside->rival, 0, &err), ROWLOCK_EBUSY,
+		    &err);
+	assert_ok(rowlock_token_in_transaction(inside->lock, inside->mysql,
+					       &token, &err));
+	say(inside->mysql, "COMMIT");
+	assert_is_free(inside);
+}
+
 /* So has the lock, and nothing is open that could have read before. */
-static void a_transaction_that_ended_unnoticed_has_nothing(void **state)
+INSIDE(a_transaction_that_ended_unnoticed_has_nothing,
+       "a transaction that ended unnoticed has nothing")
 {
 	const struct inside *inside = *state;
 	struct rowlock_errinfo err;
@@ -305,7 +343,76 @@ static void a_transaction_that_ended_unnoticed_has_nothing(void **state)
 	}
 }
 
-static void what_it_cannot_do_is_refused(void **state)
+/* What is asked in it has the time of its own call. */
+INSIDE(a_transaction_may_last_longer_than_a_call,
+       "a transaction may last longer than a call")
+{
+	const struct inside *inside = *state;
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	struct rowlock_errinfo err;
+	uint64_t first = 0;
+	uint64_t second = 0;
+
+	options.call_timeout_ms = test_timeout_ms(300);
+	client = test_client_with(&options);
+	lock = test_lock(client, ROWLOCK_ROW, 0, inside->name);
+	for (int i = 0; i < 2; i++) {
+		assert_ok(rowlock_acquire_in_transaction(
+		    lock, inside->mysql, test_patience_ms(), &err));
+		assert_ok(rowlock_token_in_transaction(lock, inside->mysql,
+						       &first, &err));
+		test_sql(inside->sql, "DO SLEEP(%f)",
+			 (double) (options.call_timeout_ms + 1) / 1000);
+		assert_ok(rowlock_token_in_transaction(lock, inside->mysql,
+						       &second, &err));
+		assert_true(second > first);
+		assert_code(rowlock_acquire(inside->rival, 0, &err),
+			    ROWLOCK_EBUSY, &err);
+		say(inside->mysql, i ? "COMMIT" : "ROLLBACK");
+		assert_nothing_open(inside);
+		assert_is_free(inside);
+	}
+	test_end(lock, client);
+}
+
+/* How many statements its connection has said. */
+static uint64_t statements(const struct inside *inside)
+{
+	return number_in(inside->mysql, "SHOW SESSION STATUS LIKE 'Questions'",
+			 1);
+}
+
+/* The row that the client makes is not where the connection looks. */
+INSIDE(a_row_that_does_not_come_is_not_asked_for_again_and_again,
+       "a row that does not come is not asked for again and again")
+{
+	const struct inside *inside = *state;
+	struct rowlock_errinfo err;
+
+	say(inside->mysql, "CREATE TEMPORARY TABLE business_lock (name "
+			   "VARCHAR(100) PRIMARY KEY, info VARCHAR(255), "
+			   "created_at DATETIME(6)) ENGINE=InnoDB");
+	for (uint64_t wait_ms = 0; wait_ms <= 2000; wait_ms += 1000) {
+		uint64_t before = statements(inside);
+
+		assert_int_not_equal(
+		    rowlock_acquire_in_transaction(inside->lock, inside->mysql,
+						   wait_ms, &err),
+		    0);
+		assert_in_range(statements(inside) - before, 1, 16);
+		assert_nothing_open(inside);
+	}
+	say(inside->mysql, "DROP TEMPORARY TABLE business_lock");
+	assert_ok(rowlock_acquire_in_transaction(inside->lock, inside->mysql, 0,
+						 &err));
+	say(inside->mysql, "COMMIT");
+	assert_is_free(inside);
+}
+
+INSIDE(what_it_cannot_do_is_refused, "what it cannot do is refused")
 {
 	const struct inside *inside = *state;
 	struct rowlock *lease =
@@ -364,136 +471,4 @@ static void what_it_cannot_do_is_refused(void **state)
 	assert_is_free(inside);
 }
 
-/* Somebody has its token's row for longer than the server lets a statement
- * wait: that says nothing of the lock. */
-static void a_token_that_cannot_be_drawn_leaves_the_lock(void **state)
-{
-	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
-	uint64_t token = 0;
-
-	say(inside->mysql, "SET SESSION innodb_lock_wait_timeout = 1");
-	test_sql(inside->sql, "START TRANSACTION");
-	test_sql(inside->sql,
-		 "INSERT INTO lock_token (strategy, name, token, drawn_at) "
-		 "VALUES ('row', '%s', 1, UTC_TIMESTAMP(6))",
-		 inside->name);
-	assert_ok(rowlock_acquire_in_transaction(inside->lock, inside->mysql, 0,
-						 &err));
-	assert_code(rowlock_token_in_transaction(inside->lock, inside->mysql,
-						 &token, &err),
-		    ROWLOCK_EDB, &err);
-	assert_int_equal(err.mysql, 1205);
-	test_sql(inside->sql, "ROLLBACK");
-	assert_code(rowlock_acquire(inside->rival, 0, &err), ROWLOCK_EBUSY,
-		    &err);
-	assert_ok(rowlock_token_in_transaction(inside->lock, inside->mysql,
-					       &token, &err));
-	say(inside->mysql, "COMMIT");
-	assert_is_free(inside);
-}
-
-/* What is asked in it has the time of its own call. */
-static void a_transaction_may_last_longer_than_a_call(void **state)
-{
-	const struct inside *inside = *state;
-	struct rowlock_client_options options =
-	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_client *client;
-	struct rowlock *lock;
-	struct rowlock_errinfo err;
-	uint64_t first = 0;
-	uint64_t second = 0;
-
-	options.call_timeout_ms = test_timeout_ms(300);
-	client = test_client_with(&options);
-	lock = test_lock(client, ROWLOCK_ROW, 0, inside->name);
-	for (int i = 0; i < 2; i++) {
-		assert_ok(rowlock_acquire_in_transaction(
-		    lock, inside->mysql, test_patience_ms(), &err));
-		assert_ok(rowlock_token_in_transaction(lock, inside->mysql,
-						       &first, &err));
-		test_sql(inside->sql, "DO SLEEP(%f)",
-			 (double) (options.call_timeout_ms + 1) / 1000);
-		assert_ok(rowlock_token_in_transaction(lock, inside->mysql,
-						       &second, &err));
-		assert_true(second > first);
-		assert_code(rowlock_acquire(inside->rival, 0, &err),
-			    ROWLOCK_EBUSY, &err);
-		say(inside->mysql, i ? "COMMIT" : "ROLLBACK");
-		assert_nothing_open(inside);
-		assert_is_free(inside);
-	}
-	test_end(lock, client);
-}
-
-/* How many statements its connection has said. */
-static uint64_t statements(const struct inside *inside)
-{
-	return number_in(inside->mysql, "SHOW SESSION STATUS LIKE 'Questions'",
-			 1);
-}
-
-/* The row that the client makes is not where the connection looks. */
-static void a_row_that_does_not_come_is_not_asked_for_again_and_again(
-    void **state)
-{
-	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
-
-	say(inside->mysql, "CREATE TEMPORARY TABLE business_lock (name "
-			   "VARCHAR(100) PRIMARY KEY, info VARCHAR(255), "
-			   "created_at DATETIME(6)) ENGINE=InnoDB");
-	for (uint64_t wait_ms = 0; wait_ms <= 2000; wait_ms += 1000) {
-		uint64_t before = statements(inside);
-
-		assert_int_not_equal(
-		    rowlock_acquire_in_transaction(inside->lock, inside->mysql,
-						   wait_ms, &err),
-		    0);
-		assert_in_range(statements(inside) - before, 1, 16);
-		assert_nothing_open(inside);
-	}
-	say(inside->mysql, "DROP TEMPORARY TABLE business_lock");
-	assert_ok(rowlock_acquire_in_transaction(inside->lock, inside->mysql, 0,
-						 &err));
-	say(inside->mysql, "COMMIT");
-	assert_is_free(inside);
-}
-
-#define INSIDE(sentence, function)                                             \
-	{                                                                      \
-		sentence, function, begin_inside, end_inside, NULL             \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		INSIDE("a transaction has it until it ends",
-		       has_it_until_its_transaction_ends),
-		INSIDE("it ends with its connection",
-		       its_end_is_the_connections_end),
-		INSIDE("who waits reads what was committed before",
-		       who_waits_reads_what_was_committed_before),
-		INSIDE("a wait ends in time, or when it is canceled",
-		       a_wait_ends_in_time_or_when_it_is_canceled),
-		INSIDE("a wait outlasts the server's time-out",
-		       a_wait_outlasts_the_servers_time_out),
-		INSIDE("tokens are drawn with the transaction",
-		       tokens_are_drawn_with_the_transaction),
-		INSIDE("a token that cannot be drawn leaves the lock",
-		       a_token_that_cannot_be_drawn_leaves_the_lock),
-		INSIDE("a transaction that ended unnoticed has nothing",
-		       a_transaction_that_ended_unnoticed_has_nothing),
-		INSIDE("a transaction may last longer than a call",
-		       a_transaction_may_last_longer_than_a_call),
-		INSIDE(
-		    "a row that does not come is not asked for again and "
-		    "again",
-		    a_row_that_does_not_come_is_not_asked_for_again_and_again),
-		INSIDE("what it cannot do is refused",
-		       what_it_cannot_do_is_refused),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

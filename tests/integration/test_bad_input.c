@@ -42,7 +42,7 @@ static void refused_name(struct rowlock_client *client, const char *name)
 	assert_true(strlen(err.message) > 10);
 }
 
-static void names_that_cannot_be_locked(void **state)
+CASE(names_that_cannot_be_locked, "a name that cannot be locked is refused")
 {
 	static const char *const names[] = {
 		"",
@@ -62,7 +62,6 @@ static void names_that_cannot_be_locked(void **state)
 	char *long_name = repeat("\xc3\xa9", 101, "");
 	size_t i;
 
-	(void) state;
 	for (i = 0; i < TEST_SIZE(names); i++)
 		refused_name(client, names[i]);
 	refused_name(client, long_name);
@@ -70,7 +69,7 @@ static void names_that_cannot_be_locked(void **state)
 	test_client_end(client);
 }
 
-static void the_longest_name_can_be_locked(void **state)
+CASE(the_longest_name_can_be_locked, "a name of 100 characters is not cut")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	/* 100 characters of four bytes; two names that differ in the last. */
@@ -81,7 +80,6 @@ static void the_longest_name_can_be_locked(void **state)
 	    test_lock(client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, two);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(a, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_acquire(b, (uint64_t) test_patience_ms(), &err));
 	assert_string_equal(rowlock_name(a), one);
@@ -113,12 +111,11 @@ static void refused_client(struct rowlock_client_options options, int want,
 		refused_client(o_, ROWLOCK_EINVAL, #field);                    \
 	} while (0)
 
-static void client_options_out_of_range(void **state)
+CASE(client_options_out_of_range, "a client's options are checked and named")
 {
 	struct rowlock_client_options options = test_client_options(1000);
 	char *program = repeat("x", 256, "");
 
-	(void) state;
 	options.defaults_file = "/nonexistent";
 	refused_client(options, ROWLOCK_EINVAL, "cannot read '/nonexistent'");
 	REFUSED(ttl_ms, 999);
@@ -139,12 +136,11 @@ static void client_options_out_of_range(void **state)
 	free(program);
 }
 
-static void ttls_at_the_bounds_are_taken(void **state)
+CASE(ttls_at_the_bounds_are_taken, "a TTL of one second or one day is taken")
 {
 	static const uint64_t ttls[] = { 1000, 86400000 };
 	size_t i;
 
-	(void) state;
 	for (i = 0; i < TEST_SIZE(ttls); i++) {
 		struct rowlock_client *client = test_client(ttls[i]);
 		struct rowlock *lock =
@@ -179,12 +175,11 @@ static void refused_lock(struct rowlock_client *client,
 		refused_lock(client, o_, #field);                              \
 	} while (0)
 
-static void lock_options_out_of_range(void **state)
+CASE(lock_options_out_of_range, "a lock's options are checked and named")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	char *info = repeat("x", 256, "");
 
-	(void) state;
 	REFUSED_LOCK(client, max_hold_ms, 999);
 	REFUSED_LOCK(client, max_hold_ms, UINT64_C(2592000001));
 	REFUSED_LOCK(client, flags, 1u << 20);
@@ -196,7 +191,7 @@ static void lock_options_out_of_range(void **state)
 	test_client_end(client);
 }
 
-static void calls_out_of_turn(void **state)
+CASE(calls_out_of_turn, "calls out of turn are refused and change nothing")
 {
 	const char *name = test_name("turn");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -206,7 +201,6 @@ static void calls_out_of_turn(void **state)
 	char *before, *after;
 	uint64_t token;
 
-	(void) state;
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ENOTHELD, &err);
@@ -252,9 +246,9 @@ static void refused_dsn(const char *change, int want, const char *named)
 	free(dsn);
 }
 
-static void servers_that_do_not_let_us_in(void **state)
+CASE(servers_that_do_not_let_us_in,
+     "a server that does not let us in is told apart")
 {
-	(void) state;
 	refused_dsn("password=wrong", ROWLOCK_EAUTH, NULL);
 	refused_dsn("user=nobody-of-this-name", ROWLOCK_EAUTH, NULL);
 	refused_dsn("host=no-such-host.invalid", ROWLOCK_ECONNECT,
@@ -262,33 +256,18 @@ static void servers_that_do_not_let_us_in(void **state)
 	refused_dsn("host=127.0.0.1;port=1", ROWLOCK_ECONNECT, "127.0.0.1");
 }
 
-static void no_password_in_messages(void **state)
+CASE(no_password_in_messages, "no message shows a password")
 {
 	struct rowlock_client_options options = test_client_options(TTL_MS);
 	struct rowlock_client *client;
 	struct rowlock_errinfo err;
 	char *dsn = dsn_but("password=hunter2");
 
-	(void) state;
 	options.dsn = dsn;
 	assert_code(rowlock_client_new(&options, &client, &err), ROWLOCK_EAUTH,
 		    &err);
 	assert_null(strstr(err.message, "hunter2"));
 	free(dsn);
-}
-
-static void words_for_every_code(void **state)
-{
-	int code;
-
-	(void) state;
-	for (code = ROWLOCK_EFORKED; code < 0; code++) {
-		assert_non_null(rowlock_strerror(code));
-		assert_string_not_equal(rowlock_strerror(code),
-					rowlock_strerror(-1000));
-	}
-	assert_string_equal(rowlock_strerror(-1000), "unknown error");
-	assert_string_equal(rowlock_version(), ROWLOCK_VERSION);
 }
 
 static void see(const struct rowlock_entry *entry, void *arg)
@@ -367,13 +346,12 @@ static uint64_t wrong_with_null(struct rowlock_client *client,
 	return wrong;
 }
 
-static void null_is_refused(void **state)
+CASE(null_is_refused, "NULL is refused")
 {
 	struct rowlock_client *client = test_client(1000);
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_int_equal(wrong_with_null(client, lock), 0);
 	assert_code(rowlock_acquire(NULL, 0, &err), ROWLOCK_EINVAL, &err);
 	assert_string_equal(err.message, "the lock is NULL");
@@ -392,27 +370,17 @@ static void null_is_refused(void **state)
 	test_end(lock, client);
 }
 
-int main(void)
+CASE(words_for_every_code, "every code has words of its own")
 {
-	const struct CMUnitTest tests[] = {
-		TEST("a name that cannot be locked is refused",
-		     names_that_cannot_be_locked),
-		TEST("a name of 100 characters is not cut",
-		     the_longest_name_can_be_locked),
-		TEST("a client's options are checked and named",
-		     client_options_out_of_range),
-		TEST("a TTL of one second or one day is taken",
-		     ttls_at_the_bounds_are_taken),
-		TEST("a lock's options are checked and named",
-		     lock_options_out_of_range),
-		TEST("calls out of turn are refused and change nothing",
-		     calls_out_of_turn),
-		TEST("a server that does not let us in is told apart",
-		     servers_that_do_not_let_us_in),
-		TEST("no message shows a password", no_password_in_messages),
-		TEST("NULL is refused", null_is_refused),
-		TEST("every code has words of its own", words_for_every_code),
-	};
+	int code;
 
-	return test_main(tests);
+	for (code = ROWLOCK_EFORKED; code < 0; code++) {
+		assert_non_null(rowlock_strerror(code));
+		assert_string_not_equal(rowlock_strerror(code),
+					rowlock_strerror(-1000));
+	}
+	assert_string_equal(rowlock_strerror(-1000), "unknown error");
+	assert_string_equal(rowlock_version(), ROWLOCK_VERSION);
 }
+
+CASE_MAIN(test_main)

@@ -50,13 +50,13 @@ static void spoilt_by(const char *spoil, const char *mend, const char *named)
 	test_sql_end(root);
 }
 
-static void a_database_without_tables(void **state)
+CASE(a_database_without_tables,
+     "a database without tables is refused, with the command")
 {
 	struct test_sql *root = test_server_root();
 	const char *before = test_dsn();
 	char dsn[512];
 
-	(void) state;
 	test_sql(root, "CREATE DATABASE empty_one");
 	test_sql(root, "GRANT ALL ON empty_one.* TO rowlock");
 	test_dsn_with(before, "database=empty_one", dsn, sizeof(dsn));
@@ -73,18 +73,16 @@ static void a_database_without_tables(void **state)
 	test_sql_end(root);
 }
 
-static void a_table_is_missing(void **state)
+CASE(a_table_is_missing, "a missing table is named")
 {
-	(void) state;
 	spoilt_by("RENAME TABLE lock_token TO lock_token_away",
 		  "RENAME TABLE lock_token_away TO lock_token", "lock_token");
 }
 
-static void an_older_schema(void **state)
+CASE(an_older_schema, "an older schema is refused, with the command")
 {
 	struct test_sql *root = test_server_root();
 
-	(void) state;
 	test_sql(root, "CREATE TABLE kept AS SELECT * FROM rowlock_schema");
 	spoilt_by("DELETE FROM rowlock_schema ORDER BY version DESC LIMIT 2",
 		  "INSERT IGNORE INTO rowlock_schema SELECT * FROM kept",
@@ -93,17 +91,15 @@ static void an_older_schema(void **state)
 	test_sql_end(root);
 }
 
-static void a_newer_schema(void **state)
+CASE(a_newer_schema, "a newer schema is refused")
 {
-	(void) state;
 	spoilt_by("INSERT INTO rowlock_schema VALUES (999, REPEAT('0', 64), "
 		  "UTC_TIMESTAMP(6), NULL)",
 		  "DELETE FROM rowlock_schema WHERE version = 999", "999");
 }
 
-static void another_engine(void **state)
+CASE(another_engine, "a table of another engine is refused")
 {
-	(void) state;
 	spoilt_by("ALTER TABLE business_lease ENGINE = MyISAM",
 		  "ALTER TABLE business_lease ENGINE = InnoDB",
 		  "business_lease");
@@ -111,9 +107,8 @@ static void another_engine(void **state)
 		  "ALTER TABLE business_lock ENGINE = InnoDB", "business_lock");
 }
 
-static void another_collation(void **state)
+CASE(another_collation, "a name column that ignores case is refused")
 {
-	(void) state;
 	spoilt_by("ALTER TABLE business_lock MODIFY name VARCHAR(100) "
 		  "CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL",
 		  "ALTER TABLE business_lock MODIFY name VARCHAR(100) "
@@ -123,7 +118,8 @@ static void another_collation(void **state)
 
 /* Refused where a client begins; one that is there finds the name busy, and
  * leaves the row of the other's hold as it is. */
-static void a_key_that_is_a_prefix(void **state)
+CASE(a_key_that_is_a_prefix,
+     "a key that is a prefix of the name is refused, and renames no hold")
 {
 	static const char back[] = "ALTER TABLE business_lease DROP PRIMARY "
 				   "KEY, ADD PRIMARY KEY (name, slot)";
@@ -135,7 +131,6 @@ static void a_key_that_is_a_prefix(void **state)
 	struct rowlock *held = test_lock(client, ROWLOCK_LEASE, 0, "prefix-1");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(held, 0, &err));
 	test_sql(root, "%s", prefix);
 	for (size_t i = 0; i < TEST_SIZE(flags); i++) {
@@ -154,9 +149,8 @@ static void a_key_that_is_a_prefix(void **state)
 	spoilt_by(prefix, back, "first characters");
 }
 
-static void another_type(void **state)
+CASE(another_type, "a column of another type is refused")
 {
-	(void) state;
 	spoilt_by("ALTER TABLE business_lease MODIFY attempt INT UNSIGNED "
 		  "NOT NULL",
 		  "ALTER TABLE business_lease MODIFY attempt BIGINT UNSIGNED "
@@ -164,9 +158,8 @@ static void another_type(void **state)
 		  "attempt");
 }
 
-static void a_column_is_missing(void **state)
+CASE(a_column_is_missing, "a missing column is named")
 {
-	(void) state;
 	spoilt_by("ALTER TABLE lease_session DROP COLUMN breaks",
 		  "ALTER TABLE lease_session ADD COLUMN breaks BIGINT "
 		  "UNSIGNED NOT NULL DEFAULT 0 AFTER beat",
@@ -175,14 +168,13 @@ static void a_column_is_missing(void **state)
 
 /* Nobody but somebody at a prompt can bring a name there. Of the draws that
  * share its packet the others are drawn. */
-static void a_token_at_the_bound(void **state)
+CASE(a_token_at_the_bound, "a token at the bound is told, with what to type")
 {
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(60000);
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(strategies); i++) {
 		const char *name = test_name("bound");
 		struct rowlock *lock =
@@ -225,7 +217,8 @@ static void a_token_at_the_bound(void **state)
 /* Which has been written over what was collected: new names start above that
  * again. Meanwhile no name draws: not one that has drawn before either, as the
  * row that would be made for it is checked first. */
-static void a_floor_at_the_bound_is_said(void **state)
+CASE(a_floor_at_the_bound_is_said,
+     "so is a floor, and its advice keeps what it stands for")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(60000);
@@ -237,7 +230,6 @@ static void a_floor_at_the_bound_is_said(void **state)
 	uint64_t token = 0, last = 0;
 	char *update;
 
-	(void) state;
 	assert_ok(rowlock_acquire(drawn, 0, &err));
 	assert_ok(rowlock_token(drawn, &last, &err));
 	assert_ok(rowlock_release(drawn, &err));
@@ -266,7 +258,8 @@ static void a_floor_at_the_bound_is_said(void **state)
 	test_sql_end(root);
 }
 
-static void a_server_that_takes_no_writes(void **state)
+CASE(a_server_that_takes_no_writes,
+     "a server that takes no writes is told apart")
 {
 	struct test_sql *root = test_server_root();
 	const char *name = test_name("readonly");
@@ -274,78 +267,12 @@ static void a_server_that_takes_no_writes(void **state)
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	test_sql(root, "SET GLOBAL read_only = 1");
 	refused(ROWLOCK_EREADONLY, NULL);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EREADONLY, &err);
 	assert_int_equal(rowlock_held(lock), 0);
 	test_sql(root, "SET GLOBAL read_only = 0");
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
-	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
-	test_sql_end(root);
-}
-
-/* What a global setting would do to our sessions if they did not set their
- * own. */
-static void odd_global_settings_do_no_harm(void **state)
-{
-	static const char *const odd[][2] = {
-		{ "autocommit = 0", "autocommit = 1" },
-		{ "sql_mode = 'ANSI_QUOTES'", "sql_mode = DEFAULT" },
-		{ "tx_isolation = 'SERIALIZABLE'", "tx_isolation = DEFAULT" },
-		{ "completion_type = 'CHAIN'", "completion_type = DEFAULT" },
-		{ "time_zone = '+05:00'", "time_zone = DEFAULT" },
-		{ "sql_safe_updates = 1", "sql_safe_updates = DEFAULT" },
-		{ "init_connect = 'START TRANSACTION'", "init_connect = ''" },
-	};
-	struct test_sql *root = test_server_root();
-	size_t i;
-
-	(void) state;
-	for (i = 0; i < TEST_SIZE(odd); i++) {
-		const char *name = test_name("odd");
-		struct rowlock_client *client, *other;
-		struct rowlock_errinfo err;
-		struct rowlock *a, *b;
-
-		test_sql(root, "SET GLOBAL %s", odd[i][0]);
-		client = test_client(10000);
-		other = test_client(10000);
-		a = test_lock(client, ROWLOCK_LEASE, 0, name);
-		b = test_lock(other, ROWLOCK_LEASE, 0, name);
-		assert_ok(rowlock_acquire(a, 0, &err));
-		assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EBUSY, &err);
-		assert_ok(rowlock_release(a, &err));
-		assert_ok(rowlock_acquire(b, 0, &err));
-		assert_ok(rowlock_verify(b, &err));
-		assert_ok(rowlock_release(b, &err));
-		test_lock_end(a);
-		test_lock_end(b);
-		test_client_end(client);
-		test_client_end(other);
-		test_sql(root, "SET GLOBAL %s", odd[i][1]);
-	}
-	test_sql_end(root);
-}
-
-static void a_full_server(void **state)
-{
-	struct test_sql *root = test_server_root();
-	struct rowlock_client *client = test_client(test_ttl_ms(1500));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("full"));
-	struct rowlock_errinfo err;
-
-	(void) state;
-	assert_ok(rowlock_acquire(lock, 0, &err));
-	test_sql(root, "SET GLOBAL max_connections = 10");
-	test_sql(root, "ALTER USER rowlock WITH MAX_USER_CONNECTIONS 1");
-	refused(ROWLOCK_ECONNECT, NULL);
-	/* The keeper has its connections since before. */
-	assert_ok(rowlock_verify(lock, &err));
-	test_sql(root, "ALTER USER rowlock WITH MAX_USER_CONNECTIONS 0");
-	test_sql(root, "SET GLOBAL max_connections = 2000");
 	assert_ok(rowlock_release(lock, &err));
 	test_end(lock, client);
 	test_sql_end(root);
@@ -387,20 +314,21 @@ static void no_room(enum rowlock_strategy strategy)
 	test_sql_end(root);
 }
 
-static void a_lease_lives_without_prepared_statements(void **state)
+CASE(a_lease_lives_without_prepared_statements,
+     "a lease lives without prepared statements")
 {
-	(void) state;
 	no_room(ROWLOCK_LEASE);
 }
 
-static void a_row_lives_without_prepared_statements(void **state)
+CASE(a_row_lives_without_prepared_statements,
+     "a row lives without prepared statements")
 {
-	(void) state;
 	no_room(ROWLOCK_ROW);
 }
 
 /* The release is a statement that no connection has prepared yet. */
-static void a_server_that_prepares_nothing_more(void **state)
+CASE(a_server_that_prepares_nothing_more,
+     "a row is let go where nothing more can be prepared")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(10000);
@@ -410,7 +338,6 @@ static void a_server_that_prepares_nothing_more(void **state)
 	struct rowlock *rival = test_lock(other, ROWLOCK_ROW, 0, name);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	test_sql(root, "SET GLOBAL max_prepared_stmt_count = 0");
 	assert_ok(rowlock_release(lock, &err));
@@ -421,6 +348,69 @@ static void a_server_that_prepares_nothing_more(void **state)
 	test_lock_end(rival);
 	test_client_end(client);
 	test_client_end(other);
+	test_sql_end(root);
+}
+
+/* What a global setting would do to our sessions if they did not set their
+ * own. */
+CASE(odd_global_settings_do_no_harm, "odd global settings do no harm")
+{
+	static const char *const odd[][2] = {
+		{ "autocommit = 0", "autocommit = 1" },
+		{ "sql_mode = 'ANSI_QUOTES'", "sql_mode = DEFAULT" },
+		{ "tx_isolation = 'SERIALIZABLE'", "tx_isolation = DEFAULT" },
+		{ "completion_type = 'CHAIN'", "completion_type = DEFAULT" },
+		{ "time_zone = '+05:00'", "time_zone = DEFAULT" },
+		{ "sql_safe_updates = 1", "sql_safe_updates = DEFAULT" },
+		{ "init_connect = 'START TRANSACTION'", "init_connect = ''" },
+	};
+	struct test_sql *root = test_server_root();
+	size_t i;
+
+	for (i = 0; i < TEST_SIZE(odd); i++) {
+		const char *name = test_name("odd");
+		struct rowlock_client *client, *other;
+		struct rowlock_errinfo err;
+		struct rowlock *a, *b;
+
+		test_sql(root, "SET GLOBAL %s", odd[i][0]);
+		client = test_client(10000);
+		other = test_client(10000);
+		a = test_lock(client, ROWLOCK_LEASE, 0, name);
+		b = test_lock(other, ROWLOCK_LEASE, 0, name);
+		assert_ok(rowlock_acquire(a, 0, &err));
+		assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EBUSY, &err);
+		assert_ok(rowlock_release(a, &err));
+		assert_ok(rowlock_acquire(b, 0, &err));
+		assert_ok(rowlock_verify(b, &err));
+		assert_ok(rowlock_release(b, &err));
+		test_lock_end(a);
+		test_lock_end(b);
+		test_client_end(client);
+		test_client_end(other);
+		test_sql(root, "SET GLOBAL %s", odd[i][1]);
+	}
+	test_sql_end(root);
+}
+
+CASE(a_full_server, "a server without room for connections is told apart")
+{
+	struct test_sql *root = test_server_root();
+	struct rowlock_client *client = test_client(test_ttl_ms(1500));
+	struct rowlock *lock =
+	    test_lock(client, ROWLOCK_LEASE, 0, test_name("full"));
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	test_sql(root, "SET GLOBAL max_connections = 10");
+	test_sql(root, "ALTER USER rowlock WITH MAX_USER_CONNECTIONS 1");
+	refused(ROWLOCK_ECONNECT, NULL);
+	/* The keeper has its connections since before. */
+	assert_ok(rowlock_verify(lock, &err));
+	test_sql(root, "ALTER USER rowlock WITH MAX_USER_CONNECTIONS 0");
+	test_sql(root, "SET GLOBAL max_connections = 2000");
+	assert_ok(rowlock_release(lock, &err));
+	test_end(lock, client);
 	test_sql_end(root);
 }
 
@@ -475,51 +465,13 @@ static void outlasted(const char *away, const char *back)
 	test_sql_end(root);
 }
 
-static void a_wait_outlasts_a_refusal_of_what_worked_before(void **state)
+CASE(a_wait_outlasts_a_refusal_of_what_worked_before,
+     "a wait outlasts a refusal of what worked before")
 {
-	(void) state;
 	outlasted("ALTER USER rowlock ACCOUNT LOCK",
 		  "ALTER USER rowlock ACCOUNT UNLOCK");
 	outlasted("RENAME TABLE business_lease TO away",
 		  "RENAME TABLE away TO business_lease");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a database without tables is refused, with the command",
-		     a_database_without_tables),
-		TEST("a missing table is named", a_table_is_missing),
-		TEST("an older schema is refused, with the command",
-		     an_older_schema),
-		TEST("a newer schema is refused", a_newer_schema),
-		TEST("a table of another engine is refused", another_engine),
-		TEST("a name column that ignores case is refused",
-		     another_collation),
-		TEST("a key that is a prefix of the name is refused, and "
-		     "renames no hold",
-		     a_key_that_is_a_prefix),
-		TEST("a column of another type is refused", another_type),
-		TEST("a missing column is named", a_column_is_missing),
-		TEST("a token at the bound is told, with what to type",
-		     a_token_at_the_bound),
-		TEST("so is a floor, and its advice keeps what it stands for",
-		     a_floor_at_the_bound_is_said),
-		TEST("a server that takes no writes is told apart",
-		     a_server_that_takes_no_writes),
-		TEST("a lease lives without prepared statements",
-		     a_lease_lives_without_prepared_statements),
-		TEST("a row lives without prepared statements",
-		     a_row_lives_without_prepared_statements),
-		TEST("a row is let go where nothing more can be prepared",
-		     a_server_that_prepares_nothing_more),
-		TEST("odd global settings do no harm",
-		     odd_global_settings_do_no_harm),
-		TEST("a server without room for connections is told apart",
-		     a_full_server),
-		TEST("a wait outlasts a refusal of what worked before",
-		     a_wait_outlasts_a_refusal_of_what_worked_before),
-	};
-
-	return test_main_own_server(tests);
-}
+CASE_MAIN(test_main_own_server)

@@ -26,14 +26,14 @@ static void delete_by_hand(const char *name)
 	test_sql_end(sql);
 }
 
-static void a_row_deleted_by_hand_is_missed(void **state)
+CASE(a_row_deleted_by_hand_is_missed,
+     "a row that is deleted is missed by the next beat")
 {
 	const char *name = test_name("deleted");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
 	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
 	uint64_t began;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	began = test_now_ns();
 	delete_by_hand(name);
@@ -48,46 +48,6 @@ static void a_row_deleted_by_hand_is_missed(void **state)
 	test_actor_end(&actor);
 }
 
-/* A dump that is restored brings back the session as it was, and rows of names
- * that were given back. */
-static void a_restored_session_is_given_up(void **state)
-{
-	const char *name = test_name("restored");
-	const char *back = test_name("back");
-	uint64_t ttl = test_ttl_ms(TTL_MS);
-	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
-	struct rowlock_client *other = test_client(ttl);
-	struct rowlock *lock = test_lock(other, ROWLOCK_LEASE, 0, back);
-	struct test_sql *sql = test_sql_open();
-	uint64_t began = test_now_ns();
-	struct rowlock_errinfo err;
-	uint64_t session;
-
-	(void) state;
-	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
-	session = test_sql_number(
-	    sql, "SELECT session FROM business_lease WHERE name = '%s'", name);
-	while (test_sql_number(sql,
-			       "SELECT beat FROM lease_session WHERE id = %llu",
-			       (unsigned long long) session) < 2)
-		test_keep_waiting(began, "two beats");
-	test_sql(sql,
-		 "INSERT INTO business_lease (name, slot, session, attempt, "
-		 "acquired_at) VALUES ('%s', 0, %llu, 4711, UTC_TIMESTAMP(6))",
-		 back, (unsigned long long) session);
-	test_sql(sql, "UPDATE lease_session SET beat = 0 WHERE id = %llu",
-		 (unsigned long long) session);
-	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
-	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
-	assert_ok(rowlock_release(lock, &err));
-	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
-	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
-	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_end(lock, other);
-	test_actor_end(&actor);
-	test_sql_end(sql);
-}
-
 static void set_lost(struct rowlock *lock, void *arg)
 {
 	(void) lock;
@@ -95,7 +55,7 @@ static void set_lost(struct rowlock *lock, void *arg)
 }
 
 /* One of several rows is enough. */
-static void a_row_of_several_is_missed(void **state)
+CASE(a_row_of_several_is_missed, "one row of several that is deleted is missed")
 {
 	const char *names[] = { test_name("one"), test_name("two"),
 				test_name("permits"), test_name("reader"),
@@ -106,7 +66,6 @@ static void a_row_of_several_is_missed(void **state)
 	struct rowlock *others[2];
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(
 	    rowlock_multilock_new(client, names, 2, NULL, &locks[0], &err));
 	assert_ok(
@@ -137,16 +96,44 @@ static void a_row_of_several_is_missed(void **state)
 		test_event_end(&lost[i]);
 }
 
-int main(void)
+/* A dump that is restored brings back the session as it was, and rows of names
+ * that were given back. */
+CASE(a_restored_session_is_given_up,
+     "a session that a dump brings back as it was is given up")
 {
-	const struct CMUnitTest tests[] = {
-		TEST("a row that is deleted is missed by the next beat",
-		     a_row_deleted_by_hand_is_missed),
-		TEST("one row of several that is deleted is missed",
-		     a_row_of_several_is_missed),
-		TEST("a session that a dump brings back as it was is given up",
-		     a_restored_session_is_given_up),
-	};
+	const char *name = test_name("restored");
+	const char *back = test_name("back");
+	uint64_t ttl = test_ttl_ms(TTL_MS);
+	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
+	struct rowlock_client *other = test_client(ttl);
+	struct rowlock *lock = test_lock(other, ROWLOCK_LEASE, 0, back);
+	struct test_sql *sql = test_sql_open();
+	uint64_t began = test_now_ns();
+	struct rowlock_errinfo err;
+	uint64_t session;
 
-	return test_main(tests);
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	session = test_sql_number(
+	    sql, "SELECT session FROM business_lease WHERE name = '%s'", name);
+	while (test_sql_number(sql,
+			       "SELECT beat FROM lease_session WHERE id = %llu",
+			       (unsigned long long) session) < 2)
+		test_keep_waiting(began, "two beats");
+	test_sql(sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt, "
+		 "acquired_at) VALUES ('%s', 0, %llu, 4711, UTC_TIMESTAMP(6))",
+		 back, (unsigned long long) session);
+	test_sql(sql, "UPDATE lease_session SET beat = 0 WHERE id = %llu",
+		 (unsigned long long) session);
+	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
+	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_int_equal(test_actor_ask(&actor, "release"), 0);
+	test_end(lock, other);
+	test_actor_end(&actor);
+	test_sql_end(sql);
 }
+
+CASE_MAIN(test_main)

@@ -83,19 +83,19 @@ static void costs_two(enum rowlock_strategy strategy)
 	test_sql_end(sql);
 }
 
-static void a_lease_costs_two_statements(void **state)
+CASE(a_lease_costs_two_statements,
+     "a lease costs one statement to acquire, one to release")
 {
-	(void) state;
 	costs_two(ROWLOCK_LEASE);
 }
 
-static void a_row_costs_two_statements(void **state)
+CASE(a_row_costs_two_statements,
+     "a row costs one statement to acquire, one to release")
 {
-	(void) state;
 	costs_two(ROWLOCK_ROW);
 }
 
-static void reentry_costs_nothing(void **state)
+CASE(reentry_costs_nothing, "re-entry costs no statement")
 {
 	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
@@ -103,7 +103,6 @@ static void reentry_costs_nothing(void **state)
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("again"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(count(sql, reentries, lock), 0);
 	assert_ok(rowlock_release(lock, &err));
@@ -144,9 +143,8 @@ static void a_try_costs(enum rowlock_strategy strategy)
 	test_actor_end(&actor);
 }
 
-static void a_try_on_a_busy_name_is_cheap(void **state)
+CASE(a_try_on_a_busy_name_is_cheap, "a try on a busy name is two round trips")
 {
-	(void) state;
 	a_try_costs(ROWLOCK_LEASE);
 	a_try_costs(ROWLOCK_ROW);
 }
@@ -204,7 +202,8 @@ static struct sight look_later(struct test_sql *sql, const char *name,
 	return sight;
 }
 
-static void a_beat_is_few_statements_for_all_holds(void **state)
+CASE(a_beat_is_few_statements_for_all_holds,
+     "a beat is one statement, and a look for 256 holds another")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(1500));
 	struct test_sql *sql = test_sql_open();
@@ -214,7 +213,6 @@ static void a_beat_is_few_statements_for_all_holds(void **state)
 	struct rowlock_errinfo err;
 	int i;
 
-	(void) state;
 	for (i = 0; i < HOLDS; i++) {
 		locks[i] =
 		    test_lock(client, ROWLOCK_LEASE, 0, test_name("beat"));
@@ -239,20 +237,4 @@ static void a_beat_is_few_statements_for_all_holds(void **state)
 	test_sql_end(sql);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a lease costs one statement to acquire, one to release",
-		     a_lease_costs_two_statements),
-		TEST("a row costs one statement to acquire, one to release",
-		     a_row_costs_two_statements),
-		TEST("re-entry costs no statement", reentry_costs_nothing),
-		TEST("a try on a busy name is two round trips",
-		     a_try_on_a_busy_name_is_cheap),
-		TEST(
-		    "a beat is one statement, and a look for 256 holds another",
-		    a_beat_is_few_statements_for_all_holds),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -29,27 +29,26 @@ static void killed_while_another_waits(enum rowlock_strategy strategy,
 	test_actor_end(&b);
 }
 
-static void a_killed_holder_frees_its_row(void **state)
+CASE(a_killed_holder_frees_its_row,
+     "a killed holder's row is free for the next one")
 {
-	(void) state;
 	killed_while_another_waits(ROWLOCK_ROW, 10000);
 }
 
-static void a_killed_holder_frees_its_lease(void **state)
+CASE(a_killed_holder_frees_its_lease,
+     "a killed holder's lease is free after its TTL")
 {
-	(void) state;
 	killed_while_another_waits(ROWLOCK_LEASE, test_ttl_ms(1000));
 }
 
 /* The session's time is moved on by hand, so that nobody has to sleep. */
-static void a_try_frees_a_dead_holder(void **state)
+CASE(a_try_frees_a_dead_holder, "a try frees a dead holder, without a daemon")
 {
 	const char *name = test_name("dead");
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 30000);
 	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, 30000);
 	struct test_sql *sql = test_sql_open();
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_actor_kill(&a);
 	assert_int_equal(test_actor_ask(&b, "acquire 0"), ROWLOCK_EBUSY);
@@ -76,13 +75,12 @@ static void a_try_frees_a_dead_holder(void **state)
 	test_actor_end(&b);
 }
 
-static void a_lease_without_session_is_dead(void **state)
+CASE(a_lease_without_session_is_dead, "a lease without a session is dead")
 {
 	const char *name = test_name("orphan");
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 30000);
 	struct test_sql *sql = test_sql_open();
 
-	(void) state;
 	test_sql(sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
 		 "acquired_at) VALUES ('%s', 0, 1, 1, UTC_TIMESTAMP(6))",
@@ -96,14 +94,14 @@ static void a_lease_without_session_is_dead(void **state)
 
 /* Evicted against its will: by the rules nobody does this to who beats, but
  * a DBA can. The holder must learn it and must not draw. */
-static void an_evicted_client_starts_anew(void **state)
+CASE(an_evicted_client_starts_anew,
+     "a client that was evicted knows, and starts anew")
 {
 	const char *name = test_name("evicted");
 	struct test_actor a =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(1500));
 	struct test_sql *sql = test_sql_open();
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_sql(sql,
 		 "DELETE FROM lease_session WHERE id = (SELECT session FROM "
@@ -120,20 +118,4 @@ static void an_evicted_client_starts_anew(void **state)
 	test_actor_end(&a);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a killed holder's row is free for the next one",
-		     a_killed_holder_frees_its_row),
-		TEST("a killed holder's lease is free after its TTL",
-		     a_killed_holder_frees_its_lease),
-		TEST("a try frees a dead holder, without a daemon",
-		     a_try_frees_a_dead_holder),
-		TEST("a lease without a session is dead",
-		     a_lease_without_session_is_dead),
-		TEST("a client that was evicted knows, and starts anew",
-		     an_evicted_client_starts_anew),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -101,22 +101,22 @@ static uint64_t crowd(enum rowlock_strategy strategy)
 	return peak;
 }
 
-static void a_crowd_needs_two_lease_connections(void **state)
+CASE(a_crowd_needs_two_lease_connections,
+     "a thousand threads get one lease by two connections")
 {
 	uint64_t peak = crowd(ROWLOCK_LEASE);
 
-	(void) state;
 	test_figure((double) peak, "",
 		    "lease: connections at the peak of the "
 		    "crowd, the keeper's included");
 	assert_true(peak <= 4);
 }
 
-static void a_crowd_needs_one_row_connection(void **state)
+CASE(a_crowd_needs_one_row_connection,
+     "a thousand threads get one row by one connection")
 {
 	uint64_t peak = crowd(ROWLOCK_ROW);
 
-	(void) state;
 	test_figure((double) peak, "",
 		    "row: connections at the peak of the "
 		    "crowd, the keeper's included");
@@ -125,14 +125,4 @@ static void a_crowd_needs_one_row_connection(void **state)
 	assert_true(peak <= 4);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a thousand threads get one lease by two connections",
-		     a_crowd_needs_two_lease_connections),
-		TEST("a thousand threads get one row by one connection",
-		     a_crowd_needs_one_row_connection),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -114,15 +114,13 @@ static void cycles(enum rowlock_strategy strategy)
 	test_sql_end(sql);
 }
 
-static void lease_cycles_leave_nothing(void **state)
+CASE(lease_cycles_leave_nothing, "ten thousand leases leave nothing behind")
 {
-	(void) state;
 	cycles(ROWLOCK_LEASE);
 }
 
-static void row_cycles_leave_nothing(void **state)
+CASE(row_cycles_leave_nothing, "ten thousand rows leave nothing behind")
 {
-	(void) state;
 	cycles(ROWLOCK_ROW);
 }
 
@@ -141,13 +139,12 @@ static void use_a_client(void)
 	test_client_end(client);
 }
 
-static void clients_leave_nothing(void **state)
+CASE(clients_leave_nothing, "a hundred clients leave nothing behind")
 {
 	struct test_sql *sql = test_sql_open();
 	struct census before, after;
 	int i;
 
-	(void) state;
 	use_a_client();
 	await_connections(sql, 0);
 	before = take_census(sql);
@@ -160,16 +157,4 @@ static void clients_leave_nothing(void **state)
 	test_sql_end(sql);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("ten thousand leases leave nothing behind",
-		     lease_cycles_leave_nothing),
-		TEST("ten thousand rows leave nothing behind",
-		     row_cycles_leave_nothing),
-		TEST("a hundred clients leave nothing behind",
-		     clients_leave_nothing),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------- lost bells and ghosts */
 
-static void lease_outlives_its_lost_bell(void **state)
+CASE(lease_outlives_its_lost_bell, "lease outlives its lost bell")
 {
 	const char *name = test_name("lost");
 	struct test_sql *sql = test_sql_open();
@@ -16,7 +16,6 @@ static void lease_outlives_its_lost_bell(void **state)
 	struct test_actor third = actor(name, LONG_TTL_MS);
 	uint64_t owner;
 
-	(void) state;
 	test_actor_tell(&third, "wait");
 	await_line(sql, 1);
 	owner = owner_of(sql, name);
@@ -36,7 +35,8 @@ static void lease_outlives_its_lost_bell(void **state)
 }
 
 /* The server ends a connection after a TTL, here 2 s, without a word. */
-static void first_in_line_keeps_its_bell_while_it_asks(void **state)
+CASE(first_in_line_keeps_its_bell_while_it_asks,
+     "first in line keeps its bell while it asks")
 {
 	struct rowlock_client *client = client_of(4, test_ttl_ms(1000));
 	struct rowlock *own =
@@ -47,7 +47,6 @@ static void first_in_line_keeps_its_bell_while_it_asks(void **state)
 	struct waiter waiter;
 	uint64_t owner;
 
-	(void) state;
 	/* A holder that has no bell: it stands for itself. */
 	test_sql(sql,
 		 "REPLACE INTO lease_session (id, ttl, expires_at, started_at) "
@@ -81,7 +80,7 @@ static void first_in_line_keeps_its_bell_while_it_asks(void **state)
 
 /* Somebody who has nothing to do with it has its bell, and keeps it. Who waits
  * looks when the holder's session could have ended. */
-static void ghost_keeps_nobody_out(void **state)
+CASE(ghost_keeps_nobody_out, "ghost keeps nobody out")
 {
 	const char *name = test_name("ghost");
 	struct test_sql *sql = test_sql_open();
@@ -90,7 +89,6 @@ static void ghost_keeps_nobody_out(void **state)
 	struct test_actor first = actor(name, ttl);
 	struct test_actor second = actor(name, ttl);
 
-	(void) state;
 	assert_int_equal(test_sql_number(ghost, "SELECT GET_LOCK('%s', 0)",
 					 bell_of(sql, name)),
 			 1);
@@ -110,7 +108,8 @@ static void ghost_keeps_nobody_out(void **state)
 
 /* Any account may take any user-level lock; but without the secret it can tell
  * neither which one is a name's, nor by it whether anybody waits. */
-static void who_knows_no_secret_is_in_nobodys_way(void **state)
+CASE(who_knows_no_secret_is_in_nobodys_way,
+     "who knows no secret is in nobody's way")
 {
 	const char *name = test_name("secret");
 	struct test_sql *sql = test_sql_open();
@@ -121,7 +120,6 @@ static void who_knows_no_secret_is_in_nobodys_way(void **state)
 	struct test_actor first;
 	uint64_t owner;
 
-	(void) state;
 	assert_int_equal(test_sql_number(stranger, "SELECT GET_LOCK('%s', 0)",
 					 bell_by(sql, name, "")),
 			 1);
@@ -237,27 +235,12 @@ static void by_hand(struct test_sql *sql, struct rowlock_client *client,
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 
-static void no_bell_outlives_its_hold(void **state)
+CASE(no_bell_outlives_its_hold, "no bell outlives its hold")
 {
-	(void) state;
 	ends_without_a_bell(by_release, LONG_TTL_MS);
 	ends_without_a_bell(by_hand, LONG_TTL_MS);
 	ends_without_a_bell(by_break, test_ttl_ms(1500));
 	ends_without_a_bell(by_eviction, test_ttl_ms(1500));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("lease outlives its lost bell",
-		     lease_outlives_its_lost_bell),
-		TEST("first in line keeps its bell while it asks",
-		     first_in_line_keeps_its_bell_while_it_asks),
-		TEST("ghost keeps nobody out", ghost_keeps_nobody_out),
-		TEST("who knows no secret is in nobody's way",
-		     who_knows_no_secret_is_in_nobodys_way),
-		TEST("no bell outlives its hold", no_bell_outlives_its_hold),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

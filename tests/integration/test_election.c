@@ -99,7 +99,7 @@ static void end_candidate(struct rowlock *election)
 	assert_ok(rowlock_try_free(election, &err));
 }
 
-static void observer_is_told_of_each_leader(void **state)
+CASE(observer_is_told_of_each_leader, "an observer is told of each leader")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -113,7 +113,6 @@ static void observer_is_told_of_each_leader(void **state)
 	struct seen seen;
 	uint64_t term;
 
-	(void) state;
 	observer = observe(other, name, &seen);
 	assert_int_equal(seen.state, ROWLOCK_LEADER_NONE);
 	assert_true(seen.term == 0);
@@ -166,7 +165,7 @@ static void collect_tokens(void)
 }
 
 /* Its term is collected before the observer looks again. */
-static void the_end_of_a_long_reign_is_told(void **state)
+CASE(the_end_of_a_long_reign_is_told, "the end of a long reign is told")
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
@@ -180,7 +179,6 @@ static void the_end_of_a_long_reign_is_told(void **state)
 	struct rowlock_errinfo err;
 	uint64_t term;
 
-	(void) state;
 	assert_ok(rowlock_acquire(election, 0, &err));
 	term = make_old(sql, name);
 	options.interval_ms = 3600000;
@@ -206,7 +204,7 @@ static void the_end_of_a_long_reign_is_told(void **state)
 }
 
 /* A lock's holder leads, too: they are one. */
-static void holder_of_the_lock_leads(void **state)
+CASE(holder_of_the_lock_leads, "the holder of the lock leads")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	const char *name = test_name("one");
@@ -218,7 +216,6 @@ static void holder_of_the_lock_leads(void **state)
 	struct seen seen;
 	int64_t token;
 
-	(void) state;
 	observer = observe(client, name, &seen);
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_code(rowlock_acquire(election, 0, &err), ROWLOCK_EBUSY, &err);
@@ -266,15 +263,13 @@ static void broken_leader_is_told(enum rowlock_strategy strategy)
 	test_client_end(client);
 }
 
-static void broken_leader_is_told_lease(void **state)
+CASE(broken_leader_is_told_lease, "a leader that was broken is told (lease)")
 {
-	(void) state;
 	broken_leader_is_told(ROWLOCK_LEASE);
 }
 
-static void broken_leader_is_told_row(void **state)
+CASE(broken_leader_is_told_row, "a leader that was broken is told (row)")
 {
-	(void) state;
 	broken_leader_is_told(ROWLOCK_ROW);
 }
 
@@ -339,15 +334,16 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 	test_client_end(client);
 }
 
-static void a_child_of_fork_has_nothing_of_a_leader(void **state)
+CASE(a_child_of_fork_has_nothing_of_a_leader,
+     "a child of fork() has nothing of a leader")
 {
-	(void) state;
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 0);
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 5);
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_ROW, 0);
 }
 
-static void election_costs_what_its_lock_costs(void **state)
+CASE(election_costs_what_its_lock_costs,
+     "an election costs what its lock costs")
 {
 	struct rowlock_client *client = test_client(60000);
 	struct rowlock *election =
@@ -356,7 +352,6 @@ static void election_costs_what_its_lock_costs(void **state)
 	struct rowlock_errinfo err;
 	uint64_t before, cost, least = UINT64_MAX;
 
-	(void) state;
 	for (int round = 0; round < 5; round++) {
 		before = test_sql_status(sql, "Questions");
 		assert_ok(rowlock_acquire(election, 0, &err));
@@ -379,23 +374,4 @@ static void election_costs_what_its_lock_costs(void **state)
 	test_client_end(client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("an observer is told of each leader",
-		     observer_is_told_of_each_leader),
-		TEST("the end of a long reign is told",
-		     the_end_of_a_long_reign_is_told),
-		TEST("the holder of the lock leads", holder_of_the_lock_leads),
-		TEST("a leader that was broken is told (lease)",
-		     broken_leader_is_told_lease),
-		TEST("a leader that was broken is told (row)",
-		     broken_leader_is_told_row),
-		TEST("a child of fork() has nothing of a leader",
-		     a_child_of_fork_has_nothing_of_a_leader),
-		TEST("an election costs what its lock costs",
-		     election_costs_what_its_lock_costs),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

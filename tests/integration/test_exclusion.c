@@ -34,25 +34,22 @@ static void excludes_processes(enum rowlock_strategy strategy)
 	test_actor_end(&b);
 }
 
-static void lease_excludes_processes(void **state)
+CASE(lease_excludes_processes, "a lease is held by one process at a time")
 {
-	(void) state;
 	excludes_processes(ROWLOCK_LEASE);
 }
 
-static void row_excludes_processes(void **state)
+CASE(row_excludes_processes, "a row is held by one process at a time")
 {
-	(void) state;
 	excludes_processes(ROWLOCK_ROW);
 }
 
-static void strategies_are_two_locks(void **state)
+CASE(strategies_are_two_locks, "one name under two strategies is two locks")
 {
 	const char *name = test_name("two");
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
 	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&b, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
@@ -70,13 +67,12 @@ static void make_row(struct test_sql *sql, const char *name)
 		 name);
 }
 
-static void a_hand_keeps_us_out(void **state)
+CASE(a_hand_keeps_us_out, "a SELECT FOR UPDATE by hand keeps our row lock out")
 {
 	const char *name = test_name("hand");
 	struct test_actor actor = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
 	struct test_sql *hand = test_sql_open();
 
-	(void) state;
 	make_row(hand, name);
 	test_sql(hand, "BEGIN");
 	free(test_sql_text(
@@ -93,13 +89,12 @@ static void a_hand_keeps_us_out(void **state)
 	test_actor_end(&actor);
 }
 
-static void we_keep_a_hand_out(void **state)
+CASE(we_keep_a_hand_out, "our row lock keeps a SELECT FOR UPDATE by hand out")
 {
 	const char *name = test_name("hand");
 	struct test_actor actor = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
 	struct test_sql *hand = test_sql_open();
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(hand, "SET SESSION innodb_lock_wait_timeout = 1");
 	test_sql(hand, "BEGIN");
@@ -123,7 +118,7 @@ static void we_keep_a_hand_out(void **state)
 	test_actor_end(&actor);
 }
 
-static void names_differ_by_bytes(void **state)
+CASE(names_differ_by_bytes, "names are compared byte by byte")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	static const char *const words[] = { "Job",
@@ -140,7 +135,6 @@ static void names_differ_by_bytes(void **state)
 	size_t i, n = TEST_SIZE(words);
 	char name[128];
 
-	(void) state;
 	for (i = 0; i < 2 * n; i++) {
 		snprintf(name, sizeof(name), "%s %s", base, words[i % n]);
 		locks[i] =
@@ -155,21 +149,4 @@ static void names_differ_by_bytes(void **state)
 	test_client_end(client);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a lease is held by one process at a time",
-		     lease_excludes_processes),
-		TEST("a row is held by one process at a time",
-		     row_excludes_processes),
-		TEST("one name under two strategies is two locks",
-		     strategies_are_two_locks),
-		TEST("a SELECT FOR UPDATE by hand keeps our row lock out",
-		     a_hand_keeps_us_out),
-		TEST("our row lock keeps a SELECT FOR UPDATE by hand out",
-		     we_keep_a_hand_out),
-		TEST("names are compared byte by byte", names_differ_by_bytes),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

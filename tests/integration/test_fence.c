@@ -57,6 +57,9 @@ static int end_site(void **state)
 	return 0;
 }
 
+#define FENCE(function, sentence)                                              \
+	CASE_WITH(function, sentence, begin_site, end_site)
+
 static void assert_passed(const struct site *site, uint64_t token,
 			  uint64_t passes)
 {
@@ -84,7 +87,8 @@ static int pay(MYSQL *mysql, uint64_t token, struct rowlock_errinfo *err)
 	return code;
 }
 
-static void an_earlier_holder_does_not_write_behind_a_later_one(void **state)
+FENCE(an_earlier_holder_does_not_write_behind_a_later_one,
+      "an earlier holder does not write behind a later one")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -116,7 +120,8 @@ static void an_earlier_holder_does_not_write_behind_a_later_one(void **state)
 
 /* What a snapshot shows is not what counts, and no mode of the session makes a
  * warning of it. */
-static void it_sees_what_is_committed(void **state)
+FENCE(it_sees_what_is_committed,
+      "it sees what is committed, whatever a snapshot shows")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -140,7 +145,7 @@ static void it_sees_what_is_committed(void **state)
 	assert_passed(site, UINT64_C(9007199254740991), 1);
 }
 
-static void what_is_rolled_back_has_not_passed(void **state)
+FENCE(what_is_rolled_back_has_not_passed, "what is rolled back has not passed")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -169,7 +174,8 @@ static void *pay_later(void *data)
 }
 
 /* It is there that they take turns, if their locks did not see to it. */
-static void a_later_holder_waits_for_a_transaction_that_has_passed(void **state)
+FENCE(a_later_holder_waits_for_a_transaction_that_has_passed,
+      "a later holder waits for a transaction that has passed")
 {
 	const struct site *site = *state;
 	struct later later = { .mysql = site->other };
@@ -204,7 +210,8 @@ static void a_later_holder_waits_for_a_transaction_that_has_passed(void **state)
 	assert_int_equal(err.mysql, 1205);
 }
 
-static void without_a_transaction_it_protects_nothing(void **state)
+FENCE(without_a_transaction_it_protects_nothing,
+      "without a transaction it is refused")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -217,7 +224,8 @@ static void without_a_transaction_it_protects_nothing(void **state)
 }
 
 /* The server says so, whatever the driver remembers. */
-static void a_transaction_that_ended_unnoticed_is_none(void **state)
+FENCE(a_transaction_that_ended_unnoticed_is_none,
+      "a transaction that ended unnoticed is none")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -240,7 +248,8 @@ static void a_transaction_that_ended_unnoticed_is_none(void **state)
 	assert_passed(site, 7, ENDINGS + 1);
 }
 
-static void what_is_no_fence_is_refused(void **state)
+FENCE(what_is_no_fence_is_refused,
+      "what is no resource, token or connection is refused")
 {
 	const struct site *site = *state;
 	MYSQL *closed = mysql_init(NULL);
@@ -291,7 +300,8 @@ static void what_is_no_fence_is_refused(void **state)
 	assert_int_equal(err.mysql, 1792);
 }
 
-static void a_database_without_one_is_told_how_to_make_it(void **state)
+FENCE(a_database_without_one_is_told_how_to_make_it,
+      "a database without a fence is told how to make it")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -301,31 +311,4 @@ static void a_database_without_one_is_told_how_to_make_it(void **state)
 	assert_non_null(strstr(err.message, "rowlock-migrate --fence-only"));
 }
 
-#define FENCE(sentence, function)                                              \
-	{                                                                      \
-		sentence, function, begin_site, end_site, NULL                 \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FENCE("an earlier holder does not write behind a later one",
-		      an_earlier_holder_does_not_write_behind_a_later_one),
-		FENCE("it sees what is committed, whatever a snapshot shows",
-		      it_sees_what_is_committed),
-		FENCE("what is rolled back has not passed",
-		      what_is_rolled_back_has_not_passed),
-		FENCE("a later holder waits for a transaction that has passed",
-		      a_later_holder_waits_for_a_transaction_that_has_passed),
-		FENCE("without a transaction it is refused",
-		      without_a_transaction_it_protects_nothing),
-		FENCE("a transaction that ended unnoticed is none",
-		      a_transaction_that_ended_unnoticed_is_none),
-		FENCE("what is no resource, token or connection is refused",
-		      what_is_no_fence_is_refused),
-		FENCE("a database without a fence is told how to make it",
-		      a_database_without_one_is_told_how_to_make_it),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -222,54 +222,34 @@ static void survives(int (*fn)(struct holds *holds))
 	still_held(&holds);
 }
 
-static void a_child_may_exit(void **state)
+CASE(a_child_may_exit, "a child that exits leaves its parent's holds alone")
 {
-	(void) state;
 	survives(leave);
 }
 
-static void a_child_may_close_everything(void **state)
+CASE(a_child_may_close_everything,
+     "a child that closes all leaves its parent's holds alone")
 {
-	(void) state;
 	survives(close_all);
 }
 
-static void a_child_gets_an_error_from_every_call(void **state)
+CASE(a_child_gets_an_error_from_every_call,
+     "a child gets an error from every call")
 {
-	(void) state;
 	survives(call_everything);
 }
 
 #if !SANITIZES_THREADS
-static void a_childs_thread_may_end(void **state)
+CASE(a_childs_thread_may_end,
+     "a child's thread that ends leaves its parent's holds")
 {
-	(void) state;
 	survives(end_its_thread);
 }
 
-static void a_child_may_have_its_own_client(void **state)
+CASE(a_child_may_have_its_own_client, "a child may make a client of its own")
 {
-	(void) state;
 	survives(open_its_own);
 }
 #endif
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a child that exits leaves its parent's holds alone",
-		     a_child_may_exit),
-		TEST("a child that closes all leaves its parent's holds alone",
-		     a_child_may_close_everything),
-		TEST("a child gets an error from every call",
-		     a_child_gets_an_error_from_every_call),
-#if !SANITIZES_THREADS
-		TEST("a child's thread that ends leaves its parent's holds",
-		     a_childs_thread_may_end),
-		TEST("a child may make a client of its own",
-		     a_child_may_have_its_own_client),
-#endif
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -96,7 +96,7 @@ static uint64_t statements(struct test_sql *sql)
 	       test_sql_status(sql, "Com_stmt_execute");
 }
 
-static void many_names_take_few_statements(void **state)
+CASE(many_names_take_few_statements, "many names take few statements")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -106,7 +106,6 @@ static void many_names_take_few_statements(void **state)
 	uint64_t before;
 	uint64_t took;
 
-	(void) state;
 	make(people, THREADS, client, word);
 	before = statements(sql);
 	start(people, THREADS, take_turns);
@@ -156,7 +155,8 @@ static void *give_back(void *arg)
 
 /* The first one's row is tied up; all give back at once. What is awaited while
  * it is tied up comes, or the test fails after its guard. */
-static void row_that_is_tied_up_keeps_nobody_else(void **state)
+CASE(row_that_is_tied_up_keeps_nobody_else,
+     "a row that is tied up keeps nobody else")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -164,7 +164,6 @@ static void row_that_is_tied_up_keeps_nobody_else(void **state)
 	const char *word = test_name("tied");
 	struct test_event got[THREADS];
 
-	(void) state;
 	make(people, THREADS, client, word);
 	for (int i = 0; i < THREADS; i++) {
 		got[i] = test_event_new();
@@ -209,7 +208,8 @@ static void row_that_is_tied_up_keeps_nobody_else(void **state)
 }
 
 /* It is not the server that is silent. */
-static void release_of_a_row_that_is_tied_up_says_so(void **state)
+CASE(release_of_a_row_that_is_tied_up_says_so,
+     "the release of a row that is tied up says so")
 {
 	struct rowlock_client *client = test_client(30000);
 	struct rowlock_client *other = test_client(30000);
@@ -217,7 +217,6 @@ static void release_of_a_row_that_is_tied_up_says_so(void **state)
 	struct rowlock *lock, *next;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	lock = test_lock(client, ROWLOCK_LEASE, 0, test_name("tied-release"));
 	next = test_lock(other, ROWLOCK_LEASE, 0, rowlock_name(lock));
 	assert_code(rowlock_acquire(lock, 0, &err), 0, &err);
@@ -338,15 +337,15 @@ static void tied_up_token_keeps_nobody_else(enum rowlock_strategy strategy)
 	test_sql_end(sql);
 }
 
-static void tied_up_token_of_a_lease_keeps_nobody_else(void **state)
+CASE(tied_up_token_of_a_lease_keeps_nobody_else,
+     "a tied up token of a lease keeps nobody else")
 {
-	(void) state;
 	tied_up_token_keeps_nobody_else(ROWLOCK_LEASE);
 }
 
-static void tied_up_token_of_a_row_keeps_nobody_else(void **state)
+CASE(tied_up_token_of_a_row_keeps_nobody_else,
+     "a tied up token of a row keeps nobody else")
 {
-	(void) state;
 	tied_up_token_keeps_nobody_else(ROWLOCK_ROW);
 }
 
@@ -363,7 +362,7 @@ static void *ask_in_time(void *arg)
 }
 
 /* Nobody's deadline is another's: who leads and who follows is not told. */
-static void each_leaves_a_frozen_server_in_time(void **state)
+CASE(each_leaves_a_frozen_server_in_time, "each leaves a frozen server in time")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(60000);
@@ -371,7 +370,6 @@ static void each_leaves_a_frozen_server_in_time(void **state)
 	const char *word = test_name("frozen");
 	double worst = 0;
 
-	(void) state;
 	make(people, THREADS, client, word);
 	start(people, THREADS, take_turns);
 	join(people, THREADS);
@@ -422,7 +420,7 @@ static void *cut(void *arg)
 	return NULL;
 }
 
-static void lost_answers_cost_nobody_a_grant(void **state)
+CASE(lost_answers_cost_nobody_a_grant, "lost answers cost nobody a grant")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(60000);
@@ -431,7 +429,6 @@ static void lost_answers_cost_nobody_a_grant(void **state)
 	const char *word = test_name("cut");
 	pthread_t cutter;
 
-	(void) state;
 	make(people, THREADS, client, word);
 	for (int i = 0; i < THREADS; i++)
 		people[i].rounds = INT_MAX;
@@ -454,24 +451,4 @@ static void lost_answers_cost_nobody_a_grant(void **state)
 	test_sql_end(sql);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("many names take few statements",
-		     many_names_take_few_statements),
-		TEST("a row that is tied up keeps nobody else",
-		     row_that_is_tied_up_keeps_nobody_else),
-		TEST("the release of a row that is tied up says so",
-		     release_of_a_row_that_is_tied_up_says_so),
-		TEST("a tied up token of a lease keeps nobody else",
-		     tied_up_token_of_a_lease_keeps_nobody_else),
-		TEST("a tied up token of a row keeps nobody else",
-		     tied_up_token_of_a_row_keeps_nobody_else),
-		TEST("each leaves a frozen server in time",
-		     each_leaves_a_frozen_server_in_time),
-		TEST("lost answers cost nobody a grant",
-		     lost_answers_cost_nobody_a_grant),
-	};
-
-	return test_main_own_server(tests);
-}
+CASE_MAIN(test_main_own_server)

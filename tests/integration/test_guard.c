@@ -17,7 +17,8 @@ static uint64_t status(MYSQL *mysql, const char *name)
 	return number_in(mysql, sql, 1);
 }
 
-static void what_is_written_under_the_lock_is_committed(void **state)
+GUARD(what_is_written_under_the_lock_is_committed,
+      "what is written under the lock is committed")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -37,7 +38,8 @@ static void what_is_written_under_the_lock_is_committed(void **state)
 	assert_ok(rowlock_release(app->lock, &err));
 }
 
-static void what_is_written_by_a_stale_holder_is_not(void **state)
+GUARD(what_is_written_by_a_stale_holder_is_not,
+      "what is written by a stale holder is not")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -48,7 +50,7 @@ static void what_is_written_by_a_stale_holder_is_not(void **state)
 	assert_nothing_is_committed(app);
 }
 
-static void stale_holder_cannot_begin(void **state)
+GUARD(stale_holder_cannot_begin, "a stale holder cannot begin")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -61,7 +63,8 @@ static void stale_holder_cannot_begin(void **state)
 		    ROWLOCK_ELOST, &err);
 }
 
-static void what_is_rolled_back_is_not_committed(void **state)
+GUARD(what_is_rolled_back_is_not_committed,
+      "what is rolled back is not committed")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -80,7 +83,8 @@ static void what_is_rolled_back_is_not_committed(void **state)
 
 /* Each ends the transaction before its time. What was written before that is
  * the caller's doing; what is written after it is not committed. */
-static void transaction_that_has_ended_is_not_committed(void **state)
+GUARD(transaction_that_has_ended_is_not_committed,
+      "a transaction that has ended is not committed")
 {
 	static const struct {
 		const char *sql;
@@ -133,7 +137,8 @@ static bool lets_kinds_mix(const struct app *app)
 }
 
 /* Nothing can undo them, so that has to be told. */
-static void rows_that_cannot_be_rolled_back_are_told(void **state)
+GUARD(rows_that_cannot_be_rolled_back_are_told,
+      "rows that cannot be rolled back are told")
 {
 	static const char *const engines[] = { "MyISAM", "MEMORY" };
 	const struct app *app = *state;
@@ -184,7 +189,8 @@ static void rows_that_cannot_be_rolled_back_are_told(void **state)
 }
 
 /* Nor is it rolled back: what is told must not hide what the caller did. */
-static void transaction_that_has_ended_is_not_rolled_back(void **state)
+GUARD(transaction_that_has_ended_is_not_rolled_back,
+      "a transaction that has ended is not rolled back")
 {
 	static const char *const ends[] = {
 		"COMMIT", "ROLLBACK",
@@ -211,7 +217,7 @@ static void transaction_that_has_ended_is_not_rolled_back(void **state)
 
 /* Where the loss is known already, it is rolled back, and not committed: but
  * that may have been done before. */
-static void what_ended_before_a_loss_is_told(void **state)
+GUARD(what_ended_before_a_loss_is_told, "what ended before a loss is told")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -245,7 +251,7 @@ static void what_ended_before_a_loss_is_told(void **state)
 }
 
 /* The row is there, with another number: the hold is as good as before. */
-static void count_of_anothers_is_no_loss(void **state)
+GUARD(count_of_anothers_is_no_loss, "a count of another's is no loss")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -279,7 +285,8 @@ static void count_of_anothers_is_no_loss(void **state)
 /* An UPDATE that does not find it is no proof that it is not there: MariaDB
  * refuses to change in a snapshot what has been changed since, and so it does
  * not, where KILL QUERY meets it. */
-static void row_that_is_not_found_is_looked_for(void **state)
+GUARD(row_that_is_not_found_is_looked_for,
+      "a row that is not found is looked for")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -323,7 +330,8 @@ static void *wait_for_the_other(void *arg)
 	return NULL;
 }
 
-static void deadlock_that_is_overlooked_is_not_committed(void **state)
+GUARD(deadlock_that_is_overlooked_is_not_committed,
+      "a deadlock that is overlooked is not committed")
 {
 	const struct app *app = *state;
 	MYSQL *other = connect_to(test_dsn(), 0);
@@ -361,7 +369,7 @@ static void deadlock_that_is_overlooked_is_not_committed(void **state)
 }
 
 /* The guard is passed by what is left. */
-static void savepoints_of_the_caller_are_his(void **state)
+GUARD(savepoints_of_the_caller_are_his, "savepoints of the caller are his")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -375,7 +383,7 @@ static void savepoints_of_the_caller_are_his(void **state)
 	assert_balance(app, 90);
 }
 
-static void snapshot_is_of_the_begin(void **state)
+GUARD(snapshot_is_of_the_begin, "a snapshot is of the begin")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -395,7 +403,8 @@ static void snapshot_is_of_the_begin(void **state)
 }
 
 /* It locks nothing of ours before its end. */
-static void open_transaction_is_in_nobodys_way(void **state)
+GUARD(open_transaction_is_in_nobodys_way,
+      "an open transaction is in nobody's way")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -438,7 +447,8 @@ static uint64_t statements_of(const struct app *app, unsigned int flags)
 
 /* What is known is not asked for: the connection leads to the lock's server,
  * and the row was counted up so many times. */
-static void begin_asks_for_what_it_does_not_know(void **state)
+GUARD(begin_asks_for_what_it_does_not_know,
+      "a begin asks for what it does not know")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -461,7 +471,7 @@ static void begin_asks_for_what_it_does_not_know(void **state)
 
 /* --------------------------------------------------------------- bad use */
 
-static void what_cannot_begin_is_refused(void **state)
+GUARD(what_cannot_begin_is_refused, "what cannot begin is refused")
 {
 	const struct app *app = *state;
 	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
@@ -513,7 +523,8 @@ static void what_cannot_begin_is_refused(void **state)
 	test_lock_end(other);
 }
 
-static void hold_has_one_transaction_and_stays(void **state)
+GUARD(hold_has_one_transaction_and_stays,
+      "a hold has one transaction, and stays")
 {
 	const struct app *app = *state;
 	MYSQL *second = connect_to(test_dsn(), CLIENT_MULTI_STATEMENTS);
@@ -537,7 +548,8 @@ static void hold_has_one_transaction_and_stays(void **state)
 }
 
 /* It could neither be committed nor rolled back: the caller reads it first. */
-static void result_that_is_not_read_stops_the_commit(void **state)
+GUARD(result_that_is_not_read_stops_the_commit,
+      "a result that is not read stops the commit")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -558,7 +570,8 @@ static void result_that_is_not_read_stops_the_commit(void **state)
 }
 
 /* There it cannot be waited for: the server rolls back. */
-static void result_that_is_not_read_ends_with_the_rollback(void **state)
+GUARD(result_that_is_not_read_ends_with_the_rollback,
+      "a result that is not read ends with the rollback")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -589,7 +602,7 @@ static void *act_as_a_stranger(void *arg)
 	return NULL;
 }
 
-static void another_thread_has_no_say(void **state)
+GUARD(another_thread_has_no_say, "another thread has no say")
 {
 	const struct app *app = *state;
 	struct stranger stranger = { .app = app };
@@ -610,7 +623,8 @@ static void another_thread_has_no_say(void **state)
 
 /* ------------------------------------------------------- no answer, no end */
 
-static void connection_that_is_gone_commits_nothing(void **state)
+GUARD(connection_that_is_gone_commits_nothing,
+      "a connection that is gone commits nothing")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -632,7 +646,8 @@ static void connection_that_is_gone_commits_nothing(void **state)
 	assert_balance(app, 90);
 }
 
-static void connection_that_is_gone_rolls_back(void **state)
+GUARD(connection_that_is_gone_rolls_back,
+      "a connection that is gone rolls back")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -645,51 +660,4 @@ static void connection_that_is_gone_rolls_back(void **state)
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		GUARD("what is written under the lock is committed",
-		      what_is_written_under_the_lock_is_committed),
-		GUARD("what is written by a stale holder is not",
-		      what_is_written_by_a_stale_holder_is_not),
-		GUARD("a stale holder cannot begin", stale_holder_cannot_begin),
-		GUARD("what is rolled back is not committed",
-		      what_is_rolled_back_is_not_committed),
-		GUARD("a transaction that has ended is not committed",
-		      transaction_that_has_ended_is_not_committed),
-		GUARD("rows that cannot be rolled back are told",
-		      rows_that_cannot_be_rolled_back_are_told),
-		GUARD("a transaction that has ended is not rolled back",
-		      transaction_that_has_ended_is_not_rolled_back),
-		GUARD("what ended before a loss is told",
-		      what_ended_before_a_loss_is_told),
-		GUARD("a count of another's is no loss",
-		      count_of_anothers_is_no_loss),
-		GUARD("a row that is not found is looked for",
-		      row_that_is_not_found_is_looked_for),
-		GUARD("a deadlock that is overlooked is not committed",
-		      deadlock_that_is_overlooked_is_not_committed),
-		GUARD("savepoints of the caller are his",
-		      savepoints_of_the_caller_are_his),
-		GUARD("a snapshot is of the begin", snapshot_is_of_the_begin),
-		GUARD("an open transaction is in nobody's way",
-		      open_transaction_is_in_nobodys_way),
-		GUARD("a begin asks for what it does not know",
-		      begin_asks_for_what_it_does_not_know),
-		GUARD("what cannot begin is refused",
-		      what_cannot_begin_is_refused),
-		GUARD("a hold has one transaction, and stays",
-		      hold_has_one_transaction_and_stays),
-		GUARD("a result that is not read stops the commit",
-		      result_that_is_not_read_stops_the_commit),
-		GUARD("a result that is not read ends with the rollback",
-		      result_that_is_not_read_ends_with_the_rollback),
-		GUARD("another thread has no say", another_thread_has_no_say),
-		GUARD("a connection that is gone commits nothing",
-		      connection_that_is_gone_commits_nothing),
-		GUARD("a connection that is gone rolls back",
-		      connection_that_is_gone_rolls_back),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 /* Its transaction cannot be continued by another session. */
-static void connection_that_is_new_commits_nothing(void **state)
+GUARD(connection_that_is_new_commits_nothing,
+      "a connection that is new commits nothing")
 {
 	struct app *app = *state;
 	my_bool on = 1;
@@ -39,7 +40,8 @@ static bool reconnects(MYSQL *mysql)
 
 /* The driver would write on a new one, behind an error that is overlooked,
  * whatever was said before, in the first transaction as in the next. */
-static void driver_does_not_reconnect_in_a_transaction(void **state)
+GUARD(driver_does_not_reconnect_in_a_transaction,
+      "the driver does not reconnect in a transaction")
 {
 	const struct app *app = *state;
 	my_bool on = 1;
@@ -78,7 +80,8 @@ static void driver_does_not_reconnect_in_a_transaction(void **state)
 }
 
 /* By the same number on the server; what follows commits by itself. */
-static void session_that_is_reset_is_not_said_to_be_rolled_back(void **state)
+GUARD(session_that_is_reset_is_not_said_to_be_rolled_back,
+      "a session that is reset is not said to be rolled back")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = app->mysql;
@@ -115,7 +118,8 @@ static void session_that_is_reset_is_not_said_to_be_rolled_back(void **state)
 }
 
 /* Also by who has another client, and where nothing was said in it yet. */
-static void transaction_that_is_open_is_seen_by_all(void **state)
+GUARD(transaction_that_is_open_is_seen_by_all,
+      "a transaction that is open is seen by all")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -144,7 +148,7 @@ static void transaction_that_is_open_is_seen_by_all(void **state)
 }
 
 /* Nor is what was written on it since left for the next COMMIT. */
-static void new_connection_has_nothing_open(void **state)
+GUARD(new_connection_has_nothing_open, "a new connection has nothing open")
 {
 	struct app *app = *state;
 	my_bool on = 1;
@@ -177,20 +181,4 @@ static void new_connection_has_nothing_open(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		GUARD("a connection that is new commits nothing",
-		      connection_that_is_new_commits_nothing),
-		GUARD("the driver does not reconnect in a transaction",
-		      driver_does_not_reconnect_in_a_transaction),
-		GUARD("a session that is reset is not said to be rolled back",
-		      session_that_is_reset_is_not_said_to_be_rolled_back),
-		GUARD("a transaction that is open is seen by all",
-		      transaction_that_is_open_is_seen_by_all),
-		GUARD("a new connection has nothing open",
-		      new_connection_has_nothing_open),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -35,7 +35,8 @@ static unsigned int take_away(const struct app *app, MYSQL *mysql)
 	return try_to_say(mysql, sql);
 }
 
-static void nobody_ends_the_hold_while_it_is_open(void **state)
+GUARD(nobody_ends_the_hold_while_it_is_open,
+      "nobody ends the hold while it is open")
 {
 	const struct app *app = *state;
 	MYSQL *other = somebody_else();
@@ -59,7 +60,7 @@ static void nobody_ends_the_hold_while_it_is_open(void **state)
 }
 
 /* What the client's own session asks for in between is there. */
-static void owner_may_ask_while_it_is_open(void **state)
+GUARD(owner_may_ask_while_it_is_open, "the owner may ask while it is open")
 {
 	const struct app *app = *state;
 	uint64_t token = 0;
@@ -81,7 +82,7 @@ static void owner_may_ask_while_it_is_open(void **state)
 }
 
 /* The read that locks the row takes none. */
-static void snapshot_is_taken_at_its_begin(void **state)
+GUARD(snapshot_is_taken_at_its_begin, "its snapshot is taken at its begin")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -98,7 +99,7 @@ static void snapshot_is_taken_at_its_begin(void **state)
 	    5);
 }
 
-static void others_are_told_while_it_is_open(void **state)
+GUARD(others_are_told_while_it_is_open, "others are told while it is open")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -151,7 +152,7 @@ static void who_was_late_commits(const struct app *app, unsigned int flags,
 	test_actor_end(&next);
 }
 
-static void who_is_late_has_lost_without_it(void **state)
+GUARD(who_is_late_has_lost_without_it, "who is late has lost without it")
 {
 	const struct app *app = *state;
 
@@ -159,7 +160,7 @@ static void who_is_late_has_lost_without_it(void **state)
 	assert_balance(app, 100);
 }
 
-static void who_is_late_commits_with_it(void **state)
+GUARD(who_is_late_commits_with_it, "who is late commits with it")
 {
 	const struct app *app = *state;
 
@@ -167,22 +168,4 @@ static void who_is_late_commits_with_it(void **state)
 	assert_balance(app, 90);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		GUARD("nobody ends the hold while it is open",
-		      nobody_ends_the_hold_while_it_is_open),
-		GUARD("the owner may ask while it is open",
-		      owner_may_ask_while_it_is_open),
-		GUARD("its snapshot is taken at its begin",
-		      snapshot_is_taken_at_its_begin),
-		GUARD("others are told while it is open",
-		      others_are_told_while_it_is_open),
-		GUARD("who is late has lost without it",
-		      who_is_late_has_lost_without_it),
-		GUARD("who is late commits with it",
-		      who_is_late_commits_with_it),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

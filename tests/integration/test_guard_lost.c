@@ -7,7 +7,7 @@
 
 #include "lost_scene.h"
 
-static void answer_that_is_lost_is_found_out(void **state)
+LOST(answer_that_is_lost_is_found_out, "an answer that is lost is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -38,7 +38,8 @@ static void begin_at_the_largest_count(const struct scene *scene)
 			 0);
 }
 
-static void answer_is_found_out_at_the_largest_count(void **state)
+LOST(answer_is_found_out_at_the_largest_count,
+     "an answer is found out at the largest count")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -51,7 +52,8 @@ static void answer_is_found_out_at_the_largest_count(void **state)
 	assert_goes_on(scene->lock);
 }
 
-static void answer_that_stays_away_is_found_out(void **state)
+LOST(answer_that_stays_away_is_found_out,
+     "an answer that stays away is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -64,7 +66,8 @@ static void answer_that_stays_away_is_found_out(void **state)
 }
 
 /* And it does not take place when it comes: another one has, meanwhile. */
-static void commit_that_is_late_does_not_take_place(void **state)
+LOST(commit_that_is_late_does_not_take_place,
+     "a commit that is late does not take place")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -79,8 +82,24 @@ static void commit_that_is_late_does_not_take_place(void **state)
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
+LOST(late_commit_does_nothing_at_the_largest_count,
+     "a late commit does nothing at the largest count")
+{
+	struct scene *scene = *state;
+	struct rowlock_errinfo err;
+
+	begin_at_the_largest_count(scene);
+	scene->relay.fate = QUESTION_IS_LATE;
+	assert_code(rowlock_commit(scene->lock, scene->mysql, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_late_one_does_nothing(scene);
+	assert_ok(rowlock_verify(scene->lock, &err));
+	assert_goes_on(scene->lock);
+}
+
 /* The question counts the row up, too. */
-static void next_transaction_knows_what_a_late_one_left(void **state)
+LOST(next_transaction_knows_what_a_late_one_left,
+     "the next transaction knows what a late one left")
 {
 	struct scene *scene = *state;
 	MYSQL *next = mysql_init(NULL);
@@ -105,22 +124,8 @@ static void next_transaction_knows_what_a_late_one_left(void **state)
 	mysql_close(next);
 }
 
-static void late_commit_does_nothing_at_the_largest_count(void **state)
-{
-	struct scene *scene = *state;
-	struct rowlock_errinfo err;
-
-	begin_at_the_largest_count(scene);
-	scene->relay.fate = QUESTION_IS_LATE;
-	assert_code(rowlock_commit(scene->lock, scene->mysql, &err),
-		    ROWLOCK_ECONNECT, &err);
-	assert_late_one_does_nothing(scene);
-	assert_ok(rowlock_verify(scene->lock, &err));
-	assert_goes_on(scene->lock);
-}
-
 /* As a member of a group shows it that is behind: nothing follows from that. */
-static void count_that_is_behind_is_no_verdict(void **state)
+LOST(count_that_is_behind_is_no_verdict, "a count that is behind is no verdict")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -164,7 +169,8 @@ static void count_that_is_behind_is_no_verdict(void **state)
 	}
 }
 
-static void outcome_under_a_lost_hold_is_not_known(void **state)
+LOST(outcome_under_a_lost_hold_is_not_known,
+     "the outcome under a lost hold is not known")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -198,7 +204,8 @@ static void count_by_text(const struct scene *scene)
 
 /* The text's count is nobody's commit: not that of one whose answer is lost,
  * nor of one that does not come any more. */
-static void text_that_counts_is_not_taken_for_a_commit(void **state)
+LOST(text_that_counts_is_not_taken_for_a_commit,
+     "a text that counts is not taken for a commit")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -214,7 +221,8 @@ static void text_that_counts_is_not_taken_for_a_commit(void **state)
 }
 
 /* Though twice one is as much as what steps over a commit. */
-static void texts_that_count_are_not_taken_for_the_question(void **state)
+LOST(texts_that_count_are_not_taken_for_the_question,
+     "texts that count are not taken for the question")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -229,7 +237,8 @@ static void texts_that_count_are_not_taken_for_the_question(void **state)
 }
 
 /* The row would be gone. */
-static void release_beside_it_did_not_take_place(void **state)
+LOST(release_beside_it_did_not_take_place,
+     "a release beside it did not take place")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -257,7 +266,8 @@ static void begin_early(const struct scene *scene)
 			 0);
 }
 
-static void late_commit_with_an_early_guard_is_ended(void **state)
+LOST(late_commit_with_an_early_guard_is_ended,
+     "a late commit with an early guard is ended")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -280,7 +290,8 @@ static void late_commit_with_an_early_guard_is_ended(void **state)
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
-static void late_release_with_an_early_guard_is_ended(void **state)
+LOST(late_release_with_an_early_guard_is_ended,
+     "a late release with an early guard is ended")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -295,7 +306,8 @@ static void late_release_with_an_early_guard_is_ended(void **state)
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
-static void commit_with_an_early_guard_is_found_out(void **state)
+LOST(commit_with_an_early_guard_is_found_out,
+     "a commit with an early guard is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -318,7 +330,8 @@ static void commit_with_an_early_guard_is_found_out(void **state)
 }
 
 /* The row is not locked any more, though the server has not heard anything. */
-static void rollback_with_an_early_guard_frees_the_row(void **state)
+LOST(rollback_with_an_early_guard_frees_the_row,
+     "a rollback with an early guard frees the row")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -335,7 +348,8 @@ static void rollback_with_an_early_guard_frees_the_row(void **state)
 
 /* Something on the way counts connections by itself, and greets with the number
  * that another one has on the server. */
-static void number_that_is_anothers_is_not_killed(void **state)
+LOST(number_that_is_anothers_is_not_killed,
+     "a number that is another's is not killed")
 {
 	struct scene *scene = *state;
 	MYSQL *other = mysql_init(NULL);
@@ -358,7 +372,7 @@ static void number_that_is_anothers_is_not_killed(void **state)
 }
 
 /* What a begin fails with, when the connection breaks in the middle of it. */
-static void begin_that_breaks_is_none(void **state)
+LOST(begin_that_breaks_is_none, "a begin that breaks is none")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -376,43 +390,4 @@ static void begin_that_breaks_is_none(void **state)
 	assert_int_equal(balance(scene), 100);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LOST("an answer that is lost is found out",
-		     answer_that_is_lost_is_found_out),
-		LOST("an answer is found out at the largest count",
-		     answer_is_found_out_at_the_largest_count),
-		LOST("an answer that stays away is found out",
-		     answer_that_stays_away_is_found_out),
-		LOST("a commit that is late does not take place",
-		     commit_that_is_late_does_not_take_place),
-		LOST("a late commit does nothing at the largest count",
-		     late_commit_does_nothing_at_the_largest_count),
-		LOST("the next transaction knows what a late one left",
-		     next_transaction_knows_what_a_late_one_left),
-		LOST("a count that is behind is no verdict",
-		     count_that_is_behind_is_no_verdict),
-		LOST("the outcome under a lost hold is not known",
-		     outcome_under_a_lost_hold_is_not_known),
-		LOST("a text that counts is not taken for a commit",
-		     text_that_counts_is_not_taken_for_a_commit),
-		LOST("texts that count are not taken for the question",
-		     texts_that_count_are_not_taken_for_the_question),
-		LOST("a release beside it did not take place",
-		     release_beside_it_did_not_take_place),
-		LOST("a late commit with an early guard is ended",
-		     late_commit_with_an_early_guard_is_ended),
-		LOST("a late release with an early guard is ended",
-		     late_release_with_an_early_guard_is_ended),
-		LOST("a commit with an early guard is found out",
-		     commit_with_an_early_guard_is_found_out),
-		LOST("a rollback with an early guard frees the row",
-		     rollback_with_an_early_guard_frees_the_row),
-		LOST("a number that is another's is not killed",
-		     number_that_is_anothers_is_not_killed),
-		LOST("a begin that breaks is none", begin_that_breaks_is_none),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -11,7 +11,8 @@
 
 #include "lost_scene.h"
 
-static void release_that_was_committed_is_found_out(void **state)
+LOST(release_that_was_committed_is_found_out,
+     "a release that was committed is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -25,7 +26,8 @@ static void release_that_was_committed_is_found_out(void **state)
 	assert_goes_on(scene->lock);
 }
 
-static void release_that_is_late_does_not_take_place(void **state)
+LOST(release_that_is_late_does_not_take_place,
+     "a release that is late does not take place")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -61,7 +63,8 @@ static struct rowlock *begin_under_a_maximum(const struct scene *scene)
 }
 
 /* Whether the hold is given back is found out as that of any other. */
-static void release_under_a_maximum_is_found_out(void **state)
+LOST(release_under_a_maximum_is_found_out,
+     "a release under a maximum is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock *lock = begin_under_a_maximum(scene);
@@ -96,7 +99,7 @@ static void *commit_release(void *arg)
 
 /* The maximum was the hold's, which is over. The receipt proves its commit, and
  * no reaper takes it away while the answer is waited for. */
-static void receipt_outlasts_the_maximum(void **state)
+LOST(receipt_outlasts_the_maximum, "a receipt outlasts the maximum")
 {
 	struct scene *scene = *state;
 	struct releasing releasing = { .scene = scene };
@@ -121,7 +124,8 @@ static void receipt_outlasts_the_maximum(void **state)
 	test_client_end(reaper);
 }
 
-static void late_release_under_a_maximum_does_not_take_place(void **state)
+LOST(late_release_under_a_maximum_does_not_take_place,
+     "a late release under a maximum does not take place")
 {
 	struct scene *scene = *state;
 	struct rowlock *lock = begin_under_a_maximum(scene);
@@ -138,7 +142,8 @@ static void late_release_under_a_maximum_does_not_take_place(void **state)
 }
 
 /* Somebody has deleted the row by hand. That is no proof of a commit. */
-static void release_of_what_is_gone_is_not_known(void **state)
+LOST(release_of_what_is_gone_is_not_known,
+     "a release of what is gone is not known")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -155,22 +160,4 @@ static void release_of_what_is_gone_is_not_known(void **state)
 	assert_int_equal(rowlock_held(scene->lock), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LOST("a release that was committed is found out",
-		     release_that_was_committed_is_found_out),
-		LOST("a release that is late does not take place",
-		     release_that_is_late_does_not_take_place),
-		LOST("a release under a maximum is found out",
-		     release_under_a_maximum_is_found_out),
-		LOST("a receipt outlasts the maximum",
-		     receipt_outlasts_the_maximum),
-		LOST("a late release under a maximum does not take place",
-		     late_release_under_a_maximum_does_not_take_place),
-		LOST("a release of what is gone is not known",
-		     release_of_what_is_gone_is_not_known),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -18,7 +18,7 @@ static bool is_free(const struct app *app)
 			       app->name) == 0;
 }
 
-static void data_and_release_are_one_commit(void **state)
+GUARD(data_and_release_are_one_commit, "data and release are one commit")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -40,7 +40,8 @@ static void data_and_release_are_one_commit(void **state)
 	assert_balance(app, 80);
 }
 
-static void what_is_not_committed_is_not_released(void **state)
+GUARD(what_is_not_committed_is_not_released,
+      "what is not committed is not released")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -66,7 +67,8 @@ static void what_is_not_committed_is_not_released(void **state)
 	assert_true(is_free(app));
 }
 
-static void a_name_that_is_to_stay_taken_is_not_given_back(void **state)
+GUARD(a_name_that_is_to_stay_taken_is_not_given_back,
+      "a name that is to stay taken is not given back")
 {
 	const struct app *app = *state;
 	const struct rowlock_options options = { .size = sizeof(options),
@@ -90,7 +92,8 @@ static void a_name_that_is_to_stay_taken_is_not_given_back(void **state)
 }
 
 /* Its connection is the application's, and may be closed by then. */
-static void free_leaves_an_open_transaction_alone(void **state)
+GUARD(free_leaves_an_open_transaction_alone,
+      "free leaves an open transaction alone")
 {
 	const struct app *app = *state;
 	struct rowlock *lock =
@@ -129,7 +132,8 @@ static void *commit_as_a_stranger(void *arg)
 }
 
 /* Another handle has it still, by which nobody could see that it is gone. */
-static void what_another_handle_has_is_not_released(void **state)
+GUARD(what_another_handle_has_is_not_released,
+      "what another handle has is not released")
 {
 	const struct app *app = *state;
 	struct rowlock *outer = test_lock(app->client, ROWLOCK_LEASE,
@@ -162,7 +166,7 @@ static void what_another_handle_has_is_not_released(void **state)
 	assert_ok(rowlock_acquire(app->lock, 0, &err));
 }
 
-static void stale_holder_releases_nothing(void **state)
+GUARD(stale_holder_releases_nothing, "a stale holder releases nothing")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -179,7 +183,7 @@ static void stale_holder_releases_nothing(void **state)
 
 /* Whoever waits in another process has the name next; and then this one, which
  * got it by waiting, gives it back with its bell. */
-static void who_waits_has_it_next(void **state)
+GUARD(who_waits_has_it_next, "who waits has it next")
 {
 	const struct app *app = *state;
 	struct test_actor actor =
@@ -220,7 +224,7 @@ static void *wait_here(void *arg)
 	return NULL;
 }
 
-static void deleted_row_is_not_handed_over(void **state)
+GUARD(deleted_row_is_not_handed_over, "a deleted row is not handed over")
 {
 	struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -253,7 +257,7 @@ static int count(const struct rowlock_entry *entry, void *arg)
 }
 
 /* One that is there, of a client that lives. */
-static void receipt_is_not_listed(void **state)
+GUARD(receipt_is_not_listed, "a receipt is not listed")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -276,7 +280,7 @@ static void receipt_is_not_listed(void **state)
 			 1);
 }
 
-static void receipts_go_with_the_client(void **state)
+GUARD(receipts_go_with_the_client, "receipts go with the client")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -305,7 +309,7 @@ static void receipts_go_with_the_client(void **state)
 }
 
 /* Their client died before it deleted them. */
-static void receipts_of_the_dead_are_reaped(void **state)
+GUARD(receipts_of_the_dead_are_reaped, "receipts of the dead are reaped")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -323,30 +327,4 @@ static void receipts_of_the_dead_are_reaped(void **state)
 	test_client_end(client);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		GUARD("data and release are one commit",
-		      data_and_release_are_one_commit),
-		GUARD("what is not committed is not released",
-		      what_is_not_committed_is_not_released),
-		GUARD("a name that is to stay taken is not given back",
-		      a_name_that_is_to_stay_taken_is_not_given_back),
-		GUARD("free leaves an open transaction alone",
-		      free_leaves_an_open_transaction_alone),
-		GUARD("what another handle has is not released",
-		      what_another_handle_has_is_not_released),
-		GUARD("a stale holder releases nothing",
-		      stale_holder_releases_nothing),
-		GUARD("who waits has it next", who_waits_has_it_next),
-		GUARD("a deleted row is not handed over",
-		      deleted_row_is_not_handed_over),
-		GUARD("a receipt is not listed", receipt_is_not_listed),
-		GUARD("receipts go with the client",
-		      receipts_go_with_the_client),
-		GUARD("receipts of the dead are reaped",
-		      receipts_of_the_dead_are_reaped),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -74,7 +74,7 @@ static void copy_lease(const struct app *app, bool there)
 }
 
 /* Also one that has a copy of the row, as a replica has. */
-static void another_server_is_refused(void **state)
+GUARD(another_server_is_refused, "another server is refused")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -98,7 +98,8 @@ static void another_server_is_refused(void **state)
 
 /* The application closes its connection and opens another one, which gets the
  * MYSQL of the first, and its number. */
-static void server_in_anothers_place_commits_nothing(void **state)
+GUARD(server_in_anothers_place_commits_nothing,
+      "a server in another's place commits nothing")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -134,7 +135,7 @@ static void server_in_anothers_place_commits_nothing(void **state)
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
-static void account_without_the_right_is_told(void **state)
+GUARD(account_without_the_right_is_told, "an account without the right is told")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -232,7 +233,8 @@ static void use_beside(const struct app *app, struct rowlock *row, MYSQL *mysql,
 	assert_nothing_begun(mysql);
 }
 
-static void another_database_will_do_with_the_rights(void **state)
+GUARD(another_database_will_do_with_the_rights,
+      "another database will do with the rights")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_beside(app);
@@ -284,7 +286,8 @@ static void make_procedure(void)
 }
 
 /* What needs no right on any table of rowlock's. */
-static void account_without_rights_may_call_the_guard(void **state)
+GUARD(account_without_rights_may_call_the_guard,
+      "an account without rights may call the guard")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_with(app, "");
@@ -311,7 +314,8 @@ static void account_without_rights_may_call_the_guard(void **state)
 	mysql_close(mysql);
 }
 
-static void server_that_takes_no_writes_commits_nothing(void **state)
+GUARD(server_that_takes_no_writes_commits_nothing,
+      "a server that takes no writes commits nothing")
 {
 	const struct app *app = *state;
 	struct test_sql *root = test_server_root();
@@ -331,7 +335,8 @@ static void server_that_takes_no_writes_commits_nothing(void **state)
 
 /* MariaDB, from 11.6 on by itself, does not let a snapshot write behind others:
  * an error tells of the row, not how many are changed. */
-static void what_is_written_on_a_stale_snapshot_is_not(void **state)
+GUARD(what_is_written_on_a_stale_snapshot_is_not,
+      "what is written on a stale snapshot is not")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -356,7 +361,8 @@ static void await_end(const struct app *app, unsigned long id)
 }
 
 /* The driver connects anew by itself, at the begin: it is begun there. */
-static void transaction_begins_on_a_new_connection(void **state)
+GUARD(transaction_begins_on_a_new_connection,
+      "a transaction begins on a new connection")
 {
 	struct app *app = *state;
 	my_bool on = 1;
@@ -408,7 +414,8 @@ static struct proxy *refuse_rollback(struct app *app, const char *times)
 	return meet_rollback(app, rule);
 }
 
-static void rollback_that_is_refused_is_said_again(void **state)
+GUARD(rollback_that_is_refused_is_said_again,
+      "a rollback that is refused is said again")
 {
 	struct app app = *(struct app *) *state;
 	struct proxy *proxy = refuse_rollback(&app, "match=1");
@@ -427,7 +434,8 @@ static void rollback_that_is_refused_is_said_again(void **state)
 }
 
 /* Nothing of what the application says next may be lost with it. */
-static void session_that_cannot_be_had_as_it_was_is_ended(void **state)
+GUARD(session_that_cannot_be_had_as_it_was_is_ended,
+      "a session that cannot be had as it was is ended")
 {
 	struct app app = *(struct app *) *state;
 	struct proxy *proxy = refuse_rollback(&app, "always");
@@ -444,43 +452,6 @@ static void session_that_cannot_be_had_as_it_was_is_ended(void **state)
 	assert_ok(rowlock_verify(app.lock, &err));
 	mysql_close(app.mysql);
 	proxy_end(proxy);
-}
-
-/* Nor does it keep others from the name that it has lost, or from those beside
- * it, if nobody rolls it back. */
-static void who_has_lost_it_locks_nothing(void **state)
-{
-	struct app app = *(struct app *) *state;
-	struct proxy *proxy = meet_rollback(&app, "always do drop then=vanish");
-	const char *name = test_name("beside");
-	struct rowlock_client_options options =
-	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_client *client;
-	struct rowlock *lock;
-	struct rowlock *same =
-	    test_lock(app.client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, name);
-	struct rowlock_errinfo err;
-
-	options.call_timeout_ms = 1000; /* as long as it tries to roll back */
-	client = test_client_with(&options);
-	lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
-	assert_int_equal(test_sql(app.sql,
-				  "DELETE FROM business_lease WHERE name = "
-				  "'%s'",
-				  name),
-			 1);
-	assert_code(rowlock_begin(lock, app.mysql,
-				  ROWLOCK_EARLY_GUARD | ROWLOCK_SNAPSHOT, &err),
-		    ROWLOCK_ELOST, &err);
-	assert_int_equal(proxy_counts(proxy).acts, 1);
-	assert_ok(rowlock_acquire(same, 0, &err));
-	assert_ok(rowlock_release(same, &err));
-	mysql_close(app.mysql);
-	proxy_end(proxy);
-	test_lock_end(same);
-	test_lock_end(lock);
-	test_client_end(client);
 }
 
 /* The tables once more, in a database whose name is not ASCII. */
@@ -502,7 +473,8 @@ static void make_far_schema(struct test_sql *root)
 }
 
 /* Its letters would be others, and the table perhaps, too. */
-static void name_that_cannot_be_said_is_refused(void **state)
+GUARD(name_that_cannot_be_said_is_refused,
+      "a name that cannot be said is refused")
 {
 	const struct app *app = *state;
 	struct test_sql *root = test_server_root();
@@ -545,7 +517,7 @@ static void name_that_cannot_be_said_is_refused(void **state)
 
 /* Whoever alters it would wait for the end of an application's work, and all
  * who come behind for both. */
-static void open_transaction_keeps_no_table(void **state)
+GUARD(open_transaction_keeps_no_table, "an open transaction keeps no table")
 {
 	static const unsigned int flags[] = { 0, ROWLOCK_SNAPSHOT };
 	const struct app *app = *state;
@@ -568,35 +540,41 @@ static void open_transaction_keeps_no_table(void **state)
 	assert_balance(app, 60);
 }
 
-int main(void)
+/* Nor does it keep others from the name that it has lost, or from those beside
+ * it, if nobody rolls it back. */
+GUARD(who_has_lost_it_locks_nothing, "who has lost it locks nothing")
 {
-	const struct CMUnitTest tests[] = {
-		GUARD("another server is refused", another_server_is_refused),
-		GUARD("a server in another's place commits nothing",
-		      server_in_anothers_place_commits_nothing),
-		GUARD("an account without the right is told",
-		      account_without_the_right_is_told),
-		GUARD("another database will do with the rights",
-		      another_database_will_do_with_the_rights),
-		GUARD("an account without rights may call the guard",
-		      account_without_rights_may_call_the_guard),
-		GUARD("a server that takes no writes commits nothing",
-		      server_that_takes_no_writes_commits_nothing),
-		GUARD("what is written on a stale snapshot is not",
-		      what_is_written_on_a_stale_snapshot_is_not),
-		GUARD("a transaction begins on a new connection",
-		      transaction_begins_on_a_new_connection),
-		GUARD("a rollback that is refused is said again",
-		      rollback_that_is_refused_is_said_again),
-		GUARD("a session that cannot be had as it was is ended",
-		      session_that_cannot_be_had_as_it_was_is_ended),
-		GUARD("a name that cannot be said is refused",
-		      name_that_cannot_be_said_is_refused),
-		GUARD("an open transaction keeps no table",
-		      open_transaction_keeps_no_table),
-		GUARD("who has lost it locks nothing",
-		      who_has_lost_it_locks_nothing),
-	};
+	struct app app = *(struct app *) *state;
+	struct proxy *proxy = meet_rollback(&app, "always do drop then=vanish");
+	const char *name = test_name("beside");
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct rowlock_client *client;
+	struct rowlock *lock;
+	struct rowlock *same =
+	    test_lock(app.client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, name);
+	struct rowlock_errinfo err;
 
-	return test_main_own_server(tests);
+	options.call_timeout_ms = 1000; /* as long as it tries to roll back */
+	client = test_client_with(&options);
+	lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
+	assert_int_equal(test_sql(app.sql,
+				  "DELETE FROM business_lease WHERE name = "
+				  "'%s'",
+				  name),
+			 1);
+	assert_code(rowlock_begin(lock, app.mysql,
+				  ROWLOCK_EARLY_GUARD | ROWLOCK_SNAPSHOT, &err),
+		    ROWLOCK_ELOST, &err);
+	assert_int_equal(proxy_counts(proxy).acts, 1);
+	assert_ok(rowlock_acquire(same, 0, &err));
+	assert_ok(rowlock_release(same, &err));
+	mysql_close(app.mysql);
+	proxy_end(proxy);
+	test_lock_end(same);
+	test_lock_end(lock);
+	test_client_end(client);
 }
+
+CASE_MAIN(test_main_own_server)

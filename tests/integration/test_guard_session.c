@@ -12,7 +12,7 @@
 #include "timeouts.h"
 
 /* The session's own ways are left alone, and not relied on. */
-static void session_is_as_it_was(void **state)
+GUARD(session_is_as_it_was, "the session is as it was")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -36,7 +36,8 @@ static void session_is_as_it_was(void **state)
 	say(app->mysql, "SET SESSION TRANSACTION READ WRITE");
 }
 
-static void several_statements_are_forbidden_again(void **state)
+GUARD(several_statements_are_forbidden_again,
+      "several statements are forbidden again")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
@@ -63,7 +64,8 @@ static void several_statements_are_forbidden_again(void **state)
 
 /* Whoever opened it without the flag may have allowed it since, and the other
  * way round. */
-static void several_statements_are_as_the_application_has_them(void **state)
+GUARD(several_statements_are_as_the_application_has_them,
+      "several statements are as the application has them")
 {
 	static const unsigned long flags[] = { 0, CLIENT_MULTI_STATEMENTS };
 	const struct app *app = *state;
@@ -87,7 +89,8 @@ static void several_statements_are_as_the_application_has_them(void **state)
 }
 
 /* Also where a digit is of two bytes, or four. */
-static void answers_are_read_in_each_character_set(void **state)
+GUARD(answers_are_read_in_each_character_set,
+      "answers are read in each character set")
 {
 	static const char *const sets[] = { "utf16", "utf16le", "utf32",
 					    "ucs2",  "binary",  "latin1" };
@@ -119,30 +122,9 @@ static void answers_are_read_in_each_character_set(void **state)
 	assert_as_before(app);
 }
 
-/* Of the session's own SELECTs it lets no row through. */
-static void limit_of_the_session_is_not_ours(void **state)
-{
-	const struct app *app = *state;
-	struct rowlock_errinfo err;
-
-	say(app->mysql, "SET SESSION sql_select_limit = 0");
-	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
-	take_ten(app);
-	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
-	assert_ok(rowlock_begin(app->lock, app->mysql,
-				ROWLOCK_SNAPSHOT | ROWLOCK_EARLY_GUARD, &err));
-	take_ten(app);
-	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
-	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
-	take_ten(app);
-	steal(app);
-	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_ELOST,
-		    &err);
-	assert_balance(app, 80);
-}
-
 /* What the driver remembers is older than what the server says. */
-static void transaction_that_ended_unnoticed_is_not_in_the_way(void **state)
+GUARD(transaction_that_ended_unnoticed_is_not_in_the_way,
+      "a transaction that ended unnoticed is not in the way")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -165,7 +147,7 @@ static void transaction_that_ended_unnoticed_is_not_in_the_way(void **state)
 	assert_as_before(app);
 }
 
-static void autocommit_is_as_the_server_had_it(void **state)
+GUARD(autocommit_is_as_the_server_had_it, "autocommit is as the server had it")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -176,6 +158,28 @@ static void autocommit_is_as_the_server_had_it(void **state)
 	take_ten(app);
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
 	assert_as_before(app);
+}
+
+/* Of the session's own SELECTs it lets no row through. */
+GUARD(limit_of_the_session_is_not_ours, "a limit of the session's is not ours")
+{
+	const struct app *app = *state;
+	struct rowlock_errinfo err;
+
+	say(app->mysql, "SET SESSION sql_select_limit = 0");
+	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_ok(rowlock_begin(app->lock, app->mysql,
+				ROWLOCK_SNAPSHOT | ROWLOCK_EARLY_GUARD, &err));
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	take_ten(app);
+	steal(app);
+	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_balance(app, 80);
 }
 
 /* ------------------------------------------------------ one that lasts */
@@ -273,7 +277,8 @@ static void assert_is_as_it_was(const struct old *old)
 }
 
 /* Each end has its own time, and none is counted from the begin. */
-static void what_lasts_longer_than_a_call_ends_as_any_other(void **state)
+GUARD(what_lasts_longer_than_a_call_ends_as_any_other,
+      "what lasts longer than a call ends as any other")
 {
 	const struct app *app = *state;
 	struct rowlock_client_options options =
@@ -303,25 +308,4 @@ static void what_lasts_longer_than_a_call_ends_as_any_other(void **state)
 	test_client_end(client);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		GUARD("the session is as it was", session_is_as_it_was),
-		GUARD("several statements are forbidden again",
-		      several_statements_are_forbidden_again),
-		GUARD("several statements are as the application has them",
-		      several_statements_are_as_the_application_has_them),
-		GUARD("answers are read in each character set",
-		      answers_are_read_in_each_character_set),
-		GUARD("a transaction that ended unnoticed is not in the way",
-		      transaction_that_ended_unnoticed_is_not_in_the_way),
-		GUARD("autocommit is as the server had it",
-		      autocommit_is_as_the_server_had_it),
-		GUARD("a limit of the session's is not ours",
-		      limit_of_the_session_is_not_ours),
-		GUARD("what lasts longer than a call ends as any other",
-		      what_lasts_longer_than_a_call_ends_as_any_other),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

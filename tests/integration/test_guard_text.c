@@ -45,7 +45,7 @@ static void commit_one(const struct app *app)
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
 }
 
-static void guard_is_told_as_text(void **state)
+GUARD(guard_is_told_as_text, "the guard is told as text")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -70,7 +70,8 @@ static void guard_is_told_as_text(void **state)
 }
 
 /* Drivers throw the answers to the others away. */
-static void first_answer_of_the_text_judges(void **state)
+GUARD(first_answer_of_the_text_judges,
+      "the first answer of the guard's text judges")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -85,7 +86,8 @@ static void first_answer_of_the_text_judges(void **state)
 }
 
 /* As by mariadb --force. */
-static void client_that_passes_over_errors_commits_nothing(void **state)
+GUARD(client_that_passes_over_errors_commits_nothing,
+      "a client that passes over errors commits nothing")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
@@ -111,7 +113,7 @@ static void client_that_passes_over_errors_commits_nothing(void **state)
 }
 
 /* As often as a long hold likes; and nobody's count is taken for another's. */
-static void row_is_counted_up_for_ever(void **state)
+GUARD(row_is_counted_up_for_ever, "a row is counted up for ever")
 {
 	/* As many as the client remembers, and as there is room for. */
 	static const uint32_t numbers[] = { 65533, (1u << 28) - 2,
@@ -137,7 +139,7 @@ static void row_is_counted_up_for_ever(void **state)
 	}
 }
 
-static void guard_of_an_earlier_hold_is_none(void **state)
+GUARD(guard_of_an_earlier_hold_is_none, "the guard of an earlier hold is none")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -160,7 +162,8 @@ static void *hold_it_here(void *lock)
 
 /* The next thread of the client, which mostly waits by then, would pass by it.
  */
-static void hold_whose_guard_was_told_is_not_handed_over(void **state)
+GUARD(hold_whose_guard_was_told_is_not_handed_over,
+      "a hold whose guard was told is not handed over")
 {
 	struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -190,7 +193,8 @@ static void hold_whose_guard_was_told_is_not_handed_over(void **state)
 	assert_balance(app, 100);
 }
 
-static void guard_that_cannot_be_told_is_refused(void **state)
+GUARD(guard_that_cannot_be_told_is_refused,
+      "a guard that cannot be told is refused")
 {
 	const struct app *app = *state;
 	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
@@ -216,23 +220,4 @@ static void guard_that_cannot_be_told_is_refused(void **state)
 	test_lock_end(other);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		GUARD("the guard is told as text", guard_is_told_as_text),
-		GUARD("the first answer of the guard's text judges",
-		      first_answer_of_the_text_judges),
-		GUARD("a client that passes over errors commits nothing",
-		      client_that_passes_over_errors_commits_nothing),
-		GUARD("a row is counted up for ever",
-		      row_is_counted_up_for_ever),
-		GUARD("the guard of an earlier hold is none",
-		      guard_of_an_earlier_hold_is_none),
-		GUARD("a hold whose guard was told is not handed over",
-		      hold_whose_guard_was_told_is_not_handed_over),
-		GUARD("a guard that cannot be told is refused",
-		      guard_that_cannot_be_told_is_refused),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -133,24 +133,21 @@ static uint64_t least(enum rowlock_strategy strategy, unsigned int passes,
 	return fewest;
 }
 
-static void a_hundred_passes_cost_no_statement(void **state)
+CASE(a_hundred_passes_cost_no_statement, "a hundred passes cost no statement")
 {
-	(void) state;
 	assert_int_equal(least(ROWLOCK_LEASE, 1000000, 0), 0);
 	assert_int_equal(least(ROWLOCK_ROW, 1000000, 0), 0);
 }
 
 /* Of 101 holders 26 have it by one grant: three times it goes back. */
-static void after_a_turn_it_goes_back_once(void **state)
+CASE(after_a_turn_it_goes_back_once, "after a turn it goes back, once")
 {
-	(void) state;
 	assert_int_equal(least(ROWLOCK_LEASE, 25, 6), 6);
 	assert_int_equal(least(ROWLOCK_ROW, 25, 6), 6);
 }
 
-static void without_handover_each_asks(void **state)
+CASE(without_handover_each_asks, "without hand-over each asks")
 {
-	(void) state;
 	assert_int_equal(least(ROWLOCK_LEASE, 0, 2 * CROWD), 2 * CROWD);
 	assert_int_equal(least(ROWLOCK_ROW, 0, 2 * CROWD), 2 * CROWD);
 }
@@ -182,9 +179,8 @@ static void tokens_grow(enum rowlock_strategy strategy)
 	test_event_end(&crowd.let_go);
 }
 
-static void tokens_grow_with_each_pass(void **state)
+CASE(tokens_grow_with_each_pass, "tokens grow with each pass")
 {
-	(void) state;
 	tokens_grow(ROWLOCK_LEASE);
 	tokens_grow(ROWLOCK_ROW);
 }
@@ -245,25 +241,10 @@ static void gets_its_turn(enum rowlock_strategy strategy)
 	test_client_end(greedy.client);
 }
 
-static void another_process_gets_its_turn(void **state)
+CASE(another_process_gets_its_turn, "another process gets its turn")
 {
-	(void) state;
 	gets_its_turn(ROWLOCK_LEASE);
 	gets_its_turn(ROWLOCK_ROW);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a hundred passes cost no statement",
-		     a_hundred_passes_cost_no_statement),
-		TEST("after a turn it goes back, once",
-		     after_a_turn_it_goes_back_once),
-		TEST("without hand-over each asks", without_handover_each_asks),
-		TEST("tokens grow with each pass", tokens_grow_with_each_pass),
-		TEST("another process gets its turn",
-		     another_process_gets_its_turn),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

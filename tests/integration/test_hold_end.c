@@ -18,7 +18,7 @@ static void count(struct rowlock *lock, void *arg)
 	test_event_set(arg);
 }
 
-static void a_break_is_noticed_by_the_next_beat(void **state)
+CASE(a_break_is_noticed_by_the_next_beat, "a break is noticed by the next beat")
 {
 	const char *name = test_name("break");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
@@ -27,7 +27,6 @@ static void a_break_is_noticed_by_the_next_beat(void **state)
 	struct rowlock_errinfo err;
 	uint64_t began;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	began = test_now_ns();
 	assert_ok(rowlock_break(breaker, ROWLOCK_LEASE, name, &err));
@@ -46,14 +45,14 @@ static void a_break_is_noticed_by_the_next_beat(void **state)
 	test_client_end(breaker);
 }
 
-static void a_break_is_noticed_by_verify_at_once(void **state)
+CASE(a_break_is_noticed_by_verify_at_once,
+     "a break is noticed by verify at once")
 {
 	const char *name = test_name("break");
 	struct rowlock_client *breaker = test_client(60000);
 	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, 60000);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "verify"), 0);
 	assert_ok(rowlock_break(breaker, ROWLOCK_LEASE, name, &err));
@@ -66,12 +65,11 @@ static void a_break_is_noticed_by_verify_at_once(void **state)
 	test_client_end(breaker);
 }
 
-static void a_break_of_nothing_says_so(void **state)
+CASE(a_break_of_nothing_says_so, "a break of what nobody holds says so")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_code(
 	    rowlock_break(client, ROWLOCK_LEASE, test_name("none"), &err),
 	    ROWLOCK_ENOTHELD, &err);
@@ -83,7 +81,8 @@ static void a_break_of_nothing_says_so(void **state)
 }
 
 /* Killing a connection needs an account that may find it. */
-static void a_row_can_be_broken_or_says_how(void **state)
+CASE(a_row_can_be_broken_or_says_how,
+     "a row is broken, or the message says who can do it")
 {
 	const char *name = test_name("break");
 	struct rowlock_client *breaker = test_client(TTL_MS);
@@ -92,7 +91,6 @@ static void a_row_can_be_broken_or_says_how(void **state)
 	struct rowlock_errinfo err;
 	int code;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	code = rowlock_break(breaker, ROWLOCK_ROW, name, &err);
 	if (code == ROWLOCK_EUNSUPPORTED) {
@@ -112,7 +110,8 @@ static void a_row_can_be_broken_or_says_how(void **state)
 
 /* By an account that may neither look who holds a row nor end what is not its
  * own, as that of the tests is where the sandbox is the server. */
-static void a_process_ends_its_own_row(void **state)
+CASE(a_process_ends_its_own_row,
+     "a process ends its own row without the right to KILL")
 {
 	const char *name = test_name("own");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -122,7 +121,6 @@ static void a_process_ends_its_own_row(void **state)
 	struct test_event lost = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, count, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_code(rowlock_acquire(next, 0, &err), ROWLOCK_EBUSY, &err);
@@ -174,16 +172,16 @@ static void past_its_maximum(enum rowlock_strategy strategy)
 	test_event_end(&lost);
 }
 
-static void a_maximum_hold_ends(void **state)
+CASE(a_maximum_hold_ends,
+     "a hold ends at its maximum, and the next one gets it")
 {
-	(void) state;
 	past_its_maximum(ROWLOCK_LEASE);
 	past_its_maximum(ROWLOCK_ROW);
 }
 
 /* Nothing to wait for but time itself: the lease outlives three TTLs because
  * it is kept alive, which a second process confirms by waiting in vain. */
-static void a_hold_outlives_its_ttl(void **state)
+CASE(a_hold_outlives_its_ttl, "a hold lives as long as its client beats")
 {
 	const char *name = test_name("alive");
 	uint64_t ttl = test_ttl_ms(1000);
@@ -191,7 +189,6 @@ static void a_hold_outlives_its_ttl(void **state)
 	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, ttl);
 	char word[32];
 
-	(void) state;
 	snprintf(word, sizeof(word), "acquire %llu",
 		 (unsigned long long) (3 * ttl));
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
@@ -204,24 +201,4 @@ static void a_hold_outlives_its_ttl(void **state)
 	test_actor_end(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a break is noticed by the next beat",
-		     a_break_is_noticed_by_the_next_beat),
-		TEST("a break is noticed by verify at once",
-		     a_break_is_noticed_by_verify_at_once),
-		TEST("a break of what nobody holds says so",
-		     a_break_of_nothing_says_so),
-		TEST("a row is broken, or the message says who can do it",
-		     a_row_can_be_broken_or_says_how),
-		TEST("a process ends its own row without the right to KILL",
-		     a_process_ends_its_own_row),
-		TEST("a hold ends at its maximum, and the next one gets it",
-		     a_maximum_hold_ends),
-		TEST("a hold lives as long as its client beats",
-		     a_hold_outlives_its_ttl),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -21,14 +21,14 @@ static uint64_t beats(struct test_sql *sql)
 }
 
 /* Each has had a lease once. */
-static void an_idle_client_costs_little(void **state)
+CASE(an_idle_client_costs_little,
+     "an idle client has few statements and connections")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *clients[CLIENTS];
 	struct rowlock_errinfo err;
 	uint64_t since, statements, connections;
 
-	(void) state;
 	for (int i = 0; i < CLIENTS; i++) {
 		struct rowlock *lock;
 		char name[40];
@@ -58,12 +58,4 @@ static void an_idle_client_costs_little(void **state)
 	test_sql_end(root);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("an idle client has few statements and connections",
-		     an_idle_client_costs_little),
-	};
-
-	return test_main_own_server(tests);
-}
+CASE_MAIN(test_main_own_server)

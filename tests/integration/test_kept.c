@@ -92,7 +92,8 @@ static void expect_kept(struct rowlock_client *client, struct test_sql *sql,
 	free(state);
 }
 
-static void a_released_lock_stays_taken(void **state)
+CASE(a_released_lock_stays_taken,
+     "a released lock stays taken, as nobody's, until it is broken")
 {
 	const char *name = test_name("released");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -102,7 +103,6 @@ static void a_released_lock_stays_taken(void **state)
 	struct test_sql *sql = test_sql_open();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(look(other, name).state, ROWLOCK_STATE_HELD);
 	assert_ok(rowlock_release(lock, &err));
@@ -128,7 +128,7 @@ static bool have_it(struct rowlock_client *client, void *arg)
 	return rowlock_acquire(lock, 0, NULL) == 0;
 }
 
-static void a_dead_holder_leaves_it_taken(void **state)
+CASE(a_dead_holder_leaves_it_taken, "a dead holder leaves it taken")
 {
 	const char *name = test_name("killed");
 	struct rowlock_client *other = test_client(TTL_MS);
@@ -140,7 +140,6 @@ static void a_dead_holder_leaves_it_taken(void **state)
 	uint64_t since = test_now_ns();
 	uint64_t session;
 
-	(void) state;
 	session = test_sql_number(
 	    sql,
 	    "SELECT k.breaks FROM business_lease l JOIN lease_session k"
@@ -161,7 +160,7 @@ static void a_dead_holder_leaves_it_taken(void **state)
 	test_end(rival, other);
 }
 
-static void it_is_free_when_the_time_is_over(void **state)
+CASE(it_is_free_when_the_time_is_over, "it is free when the time is over")
 {
 	const char *name = test_name("over");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -170,7 +169,6 @@ static void it_is_free_when_the_time_is_over(void **state)
 	struct rowlock *rival = make(other, name, 0);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	hold_for_a_moment(lock);
 	expect(rival, (uint64_t) test_patience_ms(), 0);
 	assert_ok(rowlock_release(rival, &err));
@@ -179,7 +177,8 @@ static void it_is_free_when_the_time_is_over(void **state)
 	test_end(lock, client);
 }
 
-static void a_longer_hold_lives_on_and_ends_as_any_other(void **state)
+CASE(a_longer_hold_lives_on_and_ends_as_any_other,
+     "a hold that lasts longer lives on, and ends as any other")
 {
 	const char *name = test_name("longer");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -191,7 +190,6 @@ static void a_longer_hold_lives_on_and_ends_as_any_other(void **state)
 	struct rowlock_errinfo err;
 	uint64_t keep;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	keep = look(other, name).session;
 	while (test_sql_number(sql,
@@ -218,7 +216,7 @@ static void a_longer_hold_lives_on_and_ends_as_any_other(void **state)
 }
 
 /* All that a program of version 7 says about a row that it may not have. */
-static void an_older_program_sees_it_as_held(void **state)
+CASE(an_older_program_sees_it_as_held, "an older program sees it as held")
 {
 	const char *name = test_name("older");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -226,7 +224,6 @@ static void an_older_program_sees_it_as_held(void **state)
 	struct test_sql *sql = test_sql_open();
 	struct seen seen;
 
-	(void) state;
 	hold_for_a_moment(lock);
 	seen = look(client, name);
 	test_end(lock, client);
@@ -256,7 +253,8 @@ static void an_older_program_sees_it_as_held(void **state)
 }
 
 /* The rows are as if the clock had been a day ahead when they were written. */
-static void a_clock_that_was_set_back_is_outlasted(void **state)
+CASE(a_clock_that_was_set_back_is_outlasted,
+     "a clock that was set back is outlasted")
 {
 	const char *name = test_name("clock");
 	struct rowlock_client *client = test_client(SHORT_TTL_MS);
@@ -266,7 +264,6 @@ static void a_clock_that_was_set_back_is_outlasted(void **state)
 	struct test_sql *sql = test_sql_open();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	hold_for_a_moment(lock);
 	assert_true(test_sql(sql,
 			     "UPDATE business_lease l JOIN lease_session k"
@@ -284,7 +281,7 @@ static void a_clock_that_was_set_back_is_outlasted(void **state)
 	test_end(lock, client);
 }
 
-static void only_locks_are_kept(void **state)
+CASE(only_locks_are_kept, "only the names of locks are kept")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -294,7 +291,6 @@ static void only_locks_are_kept(void **state)
 	struct rowlock *lock = NULL;
 	struct rowlock *other = NULL;
 
-	(void) state;
 	options.at_least_ms = 1000;
 	assert_int_equal(
 	    rowlock_rwlock_new(client, "a", &options, &lock, &other, NULL),
@@ -330,7 +326,7 @@ static void count(struct rowlock *lock, void *arg)
 	++*(int *) arg;
 }
 
-static void execute_keeps_the_name(void **state)
+CASE(execute_keeps_the_name, "execute keeps the name")
 {
 	const char *name = test_name("execute");
 	const struct rowlock_options options = { .size = sizeof(options),
@@ -339,7 +335,6 @@ static void execute_keeps_the_name(void **state)
 	struct rowlock_errinfo err;
 	int runs = 0;
 
-	(void) state;
 	assert_ok(
 	    rowlock_execute(client, name, &options, 0, count, &runs, &err));
 	test_code(
@@ -350,25 +345,4 @@ static void execute_keeps_the_name(void **state)
 	test_client_end(client);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a released lock stays taken, as nobody's, until it is "
-		     "broken",
-		     a_released_lock_stays_taken),
-		TEST("a dead holder leaves it taken",
-		     a_dead_holder_leaves_it_taken),
-		TEST("it is free when the time is over",
-		     it_is_free_when_the_time_is_over),
-		TEST("a hold that lasts longer lives on, and ends as any other",
-		     a_longer_hold_lives_on_and_ends_as_any_other),
-		TEST("an older program sees it as held",
-		     an_older_program_sees_it_as_held),
-		TEST("a clock that was set back is outlasted",
-		     a_clock_that_was_set_back_is_outlasted),
-		TEST("only the names of locks are kept", only_locks_are_kept),
-		TEST("execute keeps the name", execute_keeps_the_name),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

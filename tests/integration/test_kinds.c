@@ -67,7 +67,8 @@ static void expect_unsupported(int code, const struct rowlock_errinfo *err,
 		fail_msg("\"%s\" does not say \"%s\"", err->message, says);
 }
 
-static void what_a_kind_cannot_serve_it_says(void **state)
+CASE(what_a_kind_cannot_serve_it_says,
+     "what a kind of lock cannot serve it says")
 {
 	struct kinds kinds = make_all("kinds");
 	char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -76,7 +77,6 @@ static void what_a_kind_cannot_serve_it_says(void **state)
 	uint64_t stood_ms;
 	uint64_t token;
 
-	(void) state;
 	for (int kind = 0; kind < KINDS; kind++) {
 		struct rowlock *lock = kinds.locks[kind];
 		bool guards =
@@ -132,12 +132,12 @@ static void what_a_kind_cannot_serve_it_says(void **state)
 }
 
 /* A re-entrant handle may be within what it lost: it is told, once. */
-static void an_acquire_after_a_loss_starts_afresh(void **state)
+CASE(an_acquire_after_a_loss_starts_afresh,
+     "an acquire after a loss starts afresh")
 {
 	struct kinds kinds = make_all("afresh");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (int kind = 0; kind < KINDS; kind++) {
 		struct rowlock *lock = kinds.locks[kind];
 		bool nests = kind == LOCK || kind == READER;
@@ -163,14 +163,4 @@ static void an_acquire_after_a_loss_starts_afresh(void **state)
 	end_all(&kinds);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("what a kind of lock cannot serve it says",
-		     what_a_kind_cannot_serve_it_says),
-		TEST("an acquire after a loss starts afresh",
-		     an_acquire_after_a_loss_starts_afresh),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

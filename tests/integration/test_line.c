@@ -12,7 +12,8 @@
 
 #define LINE 8
 
-static void processes_have_it_in_the_order_in_which_they_came(void **state)
+CASE(processes_have_it_in_the_order_in_which_they_came,
+     "processes have it in the order in which they came")
 {
 	const char *name = test_name("order");
 	struct test_sql *sql = test_sql_open();
@@ -21,7 +22,6 @@ static void processes_have_it_in_the_order_in_which_they_came(void **state)
 	uint64_t before, spent;
 	int i;
 
-	(void) state;
 	for (i = 0; i < LINE; i++) {
 		line[i] = actor(name, LONG_TTL_MS);
 		test_actor_tell(&line[i], "wait");
@@ -45,7 +45,8 @@ static void processes_have_it_in_the_order_in_which_they_came(void **state)
 
 /* ------------------------------------------------- who leaves the line */
 
-static void killed_waiter_does_not_stop_the_line(void **state)
+CASE(killed_waiter_does_not_stop_the_line,
+     "killed waiter does not stop the line")
 {
 	const char *name = test_name("killed");
 	struct test_sql *sql = test_sql_open();
@@ -53,7 +54,6 @@ static void killed_waiter_does_not_stop_the_line(void **state)
 	struct test_actor second = actor(name, LONG_TTL_MS);
 	struct test_actor third = actor(name, LONG_TTL_MS);
 
-	(void) state;
 	test_actor_tell(&second, "wait");
 	await_line(sql, 1);
 	test_actor_tell(&third, "wait");
@@ -83,7 +83,8 @@ static bool comes_first(const struct test_actor *one,
 
 /* Whoever sees first that it is dead takes its name: that need not be the head
  * of the line. */
-static void killed_holder_is_outlived_by_the_line(void **state)
+CASE(killed_holder_is_outlived_by_the_line,
+     "killed holder is outlived by the line")
 {
 	const char *name = test_name("dead");
 	struct test_sql *sql = test_sql_open();
@@ -93,7 +94,6 @@ static void killed_holder_is_outlived_by_the_line(void **state)
 	struct test_actor third = actor(name, ttl);
 	bool second_is_first;
 
-	(void) state;
 	test_actor_tell(&second, "wait");
 	await_line(sql, 1);
 	test_actor_tell(&third, "wait");
@@ -110,7 +110,7 @@ static void killed_holder_is_outlived_by_the_line(void **state)
 	test_sql_end(sql);
 }
 
-static void cancel_and_deadline_leave_the_line(void **state)
+CASE(cancel_and_deadline_leave_the_line, "cancel and deadline leave the line")
 {
 	const char *name = test_name("leave");
 	struct test_sql *sql = test_sql_open();
@@ -119,7 +119,6 @@ static void cancel_and_deadline_leave_the_line(void **state)
 	struct waiter waiter;
 	uint64_t owner;
 
-	(void) state;
 	owner = owner_of(sql, name);
 	start(&waiter, client, name, ROWLOCK_FOREVER);
 	await_line(sql, 1);
@@ -179,7 +178,7 @@ static void log_end(struct log *log)
 	test_event_end(&log->poll);
 }
 
-static void who_finds_no_wait_connection_polls(void **state)
+CASE(who_finds_no_wait_connection_polls, "who finds no wait connection polls")
 {
 	const char *one = test_name("one");
 	const char *other = test_name("other");
@@ -190,7 +189,6 @@ static void who_finds_no_wait_connection_polls(void **state)
 	struct log log;
 	struct rowlock_client *client = logging_client(1, &log);
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&other_holder, "acquire 0"), 0);
 	start(&waits, client, one, ROWLOCK_FOREVER);
 	assert_event(&log.bell, "'waits on its bell' in the log");
@@ -211,7 +209,7 @@ static void who_finds_no_wait_connection_polls(void **state)
 	test_sql_end(sql);
 }
 
-static void without_wait_connections_all_poll(void **state)
+CASE(without_wait_connections_all_poll, "without wait connections all poll")
 {
 	const char *name = test_name("none");
 	struct test_sql *sql = test_sql_open();
@@ -220,7 +218,6 @@ static void without_wait_connections_all_poll(void **state)
 	struct log log;
 	struct rowlock_client *client = logging_client(0, &log);
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&holder, "acquire 0"), 0);
 	start(&waiter, client, name, ROWLOCK_FOREVER);
 	assert_event(&log.poll, "'asked for again and again' in the log");
@@ -234,22 +231,4 @@ static void without_wait_connections_all_poll(void **state)
 	test_sql_end(sql);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("processes have it in the order in which they came",
-		     processes_have_it_in_the_order_in_which_they_came),
-		TEST("killed waiter does not stop the line",
-		     killed_waiter_does_not_stop_the_line),
-		TEST("killed holder is outlived by the line",
-		     killed_holder_is_outlived_by_the_line),
-		TEST("cancel and deadline leave the line",
-		     cancel_and_deadline_leave_the_line),
-		TEST("who finds no wait connection polls",
-		     who_finds_no_wait_connection_polls),
-		TEST("without wait connections all poll",
-		     without_wait_connections_all_poll),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

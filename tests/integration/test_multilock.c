@@ -85,7 +85,7 @@ static int try(struct rowlock_client *client, const char *name)
 	return code;
 }
 
-static void all_names_are_held_or_none(void **state)
+CASE(all_names_are_held_or_none, "all names of a multi-lock are held, or none")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -95,7 +95,6 @@ static void all_names_are_held_or_none(void **state)
 	struct names names;
 	struct rowlock *one;
 
-	(void) state;
 	name_them(&names, "seats", NAMES);
 	multilock = make(client, &names);
 	assert_false(rowlock_held(multilock));
@@ -161,7 +160,7 @@ static int end_wait(struct wait *waiting, const char *what)
 	return waiting->code;
 }
 
-static void who_waits_holds_nothing(void **state)
+CASE(who_waits_holds_nothing, "who waits for a multi-lock holds nothing")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -172,7 +171,6 @@ static void who_waits_holds_nothing(void **state)
 	struct names names;
 	struct rowlock *one;
 
-	(void) state;
 	name_them(&names, "wait", NAMES);
 	multilock = make(client, &names);
 	one = test_lock(other, ROWLOCK_LEASE, 0, names.text[2]);
@@ -193,7 +191,8 @@ static void who_waits_holds_nothing(void **state)
 	test_sql_end(sql);
 }
 
-static void a_wait_ends_by_time_or_by_cancel(void **state)
+CASE(a_wait_ends_by_time_or_by_cancel,
+     "a wait for a multi-lock ends by time, or by cancel")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -203,7 +202,6 @@ static void a_wait_ends_by_time_or_by_cancel(void **state)
 	struct names names;
 	struct rowlock *one;
 
-	(void) state;
 	name_them(&names, "over", NAMES);
 	multilock = make(client, &names);
 	one = test_lock(other, ROWLOCK_LEASE, 0, names.text[1]);
@@ -249,21 +247,21 @@ static void come_free(unsigned int flags)
 	test_client_end(client);
 }
 
-static void names_of_a_dead_client_come_free(void **state)
+CASE(names_of_a_dead_client_come_free, "names of a dead client come free")
 {
-	(void) state;
 	come_free(0);
 }
 
 /* Each by itself: the names behind it are not swept along. */
-static void names_of_one_seen_dead_come_free(void **state)
+CASE(names_of_one_seen_dead_come_free,
+     "names of a client that was seen to be dead come free")
 {
-	(void) state;
 	come_free(ROWLOCK_OBSERVE_BEATS);
 }
 
 /* And what is left of it comes free. */
-static void all_are_lost_with_one_that_is_broken(void **state)
+CASE(all_are_lost_with_one_that_is_broken,
+     "all names are lost with one that is broken")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(1000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -273,7 +271,6 @@ static void all_are_lost_with_one_that_is_broken(void **state)
 	struct rowlock_errinfo err;
 	struct names names;
 
-	(void) state;
 	name_them(&names, "broken", NAMES);
 	multilock = make(client, &names);
 	next = make(other, &names);
@@ -299,7 +296,7 @@ static void all_are_lost_with_one_that_is_broken(void **state)
 	test_client_end(client);
 }
 
-static void each_name_has_its_tokens(void **state)
+CASE(each_name_has_its_tokens, "each name of a multi-lock has its tokens")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock *multilock;
@@ -309,7 +306,6 @@ static void each_name_has_its_tokens(void **state)
 	struct rowlock *one;
 	uint64_t token;
 
-	(void) state;
 	name_them(&names, "token", NAMES);
 	multilock = make(client, &names);
 	assert_code(
@@ -344,7 +340,8 @@ static void each_name_has_its_tokens(void **state)
 	test_client_end(client);
 }
 
-static void each_hold_has_a_maximum_and_an_info(void **state)
+CASE(each_hold_has_a_maximum_and_an_info,
+     "a multi-lock has a maximum and an info")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
@@ -354,7 +351,6 @@ static void each_hold_has_a_maximum_and_an_info(void **state)
 	struct rowlock_errinfo err;
 	struct names names;
 
-	(void) state;
 	options.info = "row 12";
 	options.max_hold_ms = 1000;
 	name_them(&names, "maximum", NAMES);
@@ -434,43 +430,13 @@ static void try_in_vain(struct rowlock *multilock, const struct names *names)
 	assert_code(rowlock_acquire(multilock, 0, &err), ROWLOCK_EBUSY, &err);
 }
 
-static void each_call_has_its_price(void **state)
-{
-	struct rowlock_client *client = test_client(600000);
-	struct test_sql *sql = test_sql_open();
-	struct rowlock *multilock;
-	struct rowlock *other;
-	struct rowlock_errinfo err;
-	struct names names;
-
-	(void) state;
-	name_them(&names, "price", NAMES);
-	multilock = make(client, &names);
-	other =
-	    make(client, &(struct names){ .count = 1,
-					  .pointers = { names.pointers[0] } });
-	assert_int_equal(cost(sql, multilock, &names, hold_and_draw_twice),
-			 2 + NAMES);
-	assert_ok(rowlock_acquire(multilock, 0, &err));
-	assert_int_equal(cost(sql, multilock, &names, verify), 1);
-	draw_twice(multilock, &names);
-	assert_int_equal(cost(sql, multilock, &names, draw_twice), 0);
-	/* One that is busy: the INSERT, and a look who has it. */
-	assert_int_equal(cost(sql, other, &names, try_in_vain), 2);
-	assert_ok(rowlock_release(multilock, &err));
-	end(other);
-	end(multilock);
-	test_client_end(client);
-	test_sql_end(sql);
-}
-
-static void a_set_costs_two_statements(void **state)
+CASE(a_set_costs_two_statements,
+     "a set costs two statements, however many names")
 {
 	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (size_t count = 1; count <= ROWLOCK_MULTILOCK_MAX; count *= 4) {
 		struct rowlock *multilock;
 		uint64_t least = UINT64_MAX;
@@ -498,6 +464,35 @@ static void a_set_costs_two_statements(void **state)
 	test_sql_end(sql);
 }
 
+CASE(each_call_has_its_price, "each other call on a multi-lock has its price")
+{
+	struct rowlock_client *client = test_client(600000);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock *multilock;
+	struct rowlock *other;
+	struct rowlock_errinfo err;
+	struct names names;
+
+	name_them(&names, "price", NAMES);
+	multilock = make(client, &names);
+	other =
+	    make(client, &(struct names){ .count = 1,
+					  .pointers = { names.pointers[0] } });
+	assert_int_equal(cost(sql, multilock, &names, hold_and_draw_twice),
+			 2 + NAMES);
+	assert_ok(rowlock_acquire(multilock, 0, &err));
+	assert_int_equal(cost(sql, multilock, &names, verify), 1);
+	draw_twice(multilock, &names);
+	assert_int_equal(cost(sql, multilock, &names, draw_twice), 0);
+	/* One that is busy: the INSERT, and a look who has it. */
+	assert_int_equal(cost(sql, other, &names, try_in_vain), 2);
+	assert_ok(rowlock_release(multilock, &err));
+	end(other);
+	end(multilock);
+	test_client_end(client);
+	test_sql_end(sql);
+}
+
 /* ------------------------------------------------------------ bad input */
 
 static void expect(struct rowlock_client *client, const char *const *names,
@@ -515,7 +510,7 @@ static void expect(struct rowlock_client *client, const char *const *names,
 		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-static void bad_input_is_refused(void **state)
+CASE(bad_input_is_refused, "bad input for a multi-lock is refused")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
@@ -526,7 +521,6 @@ static void bad_input_is_refused(void **state)
 	struct names names;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	name_them(&names, "many", ROWLOCK_MULTILOCK_MAX + 1);
 	expect(client, twice, 0, NULL, ROWLOCK_EINVAL, "0 names");
 	expect(client, NULL, 2, NULL, ROWLOCK_EINVAL, "NULL");
@@ -550,7 +544,8 @@ static void bad_input_is_refused(void **state)
 	test_client_end(client);
 }
 
-static void who_holds_a_name_of_it_does_not_wait_for_himself(void **state)
+CASE(who_holds_a_name_of_it_does_not_wait_for_himself,
+     "who holds a name of it does not wait for himself")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock *multilock;
@@ -558,7 +553,6 @@ static void who_holds_a_name_of_it_does_not_wait_for_himself(void **state)
 	struct names names;
 	struct rowlock *one;
 
-	(void) state;
 	name_them(&names, "own", NAMES);
 	multilock = make(client, &names);
 	one = test_lock(client, ROWLOCK_LEASE, 0, names.text[2]);
@@ -574,7 +568,8 @@ static void who_holds_a_name_of_it_does_not_wait_for_himself(void **state)
 }
 
 /* A handle whose hold was lost has nothing, and takes nothing of the set. */
-static void who_has_lost_a_name_of_it_is_not_in_the_way(void **state)
+CASE(who_has_lost_a_name_of_it_is_not_in_the_way,
+     "who has lost a name of it is not in the way")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
@@ -583,7 +578,6 @@ static void who_has_lost_a_name_of_it_is_not_in_the_way(void **state)
 	struct names names;
 	struct rowlock *one;
 
-	(void) state;
 	name_them(&names, "was-own", NAMES);
 	multilock = make(client, &names);
 	one = test_lock(client, ROWLOCK_LEASE, 0, names.text[2]);
@@ -683,7 +677,7 @@ static void *live(void *arg)
 	return NULL;
 }
 
-static void random_subsets_exclude_each_other(void **state)
+CASE(random_subsets_exclude_each_other, "random subsets exclude each other")
 {
 	struct rowlock_client *clients[] = { test_client(test_ttl_ms(10000)),
 					     test_client(test_ttl_ms(10000)) };
@@ -693,7 +687,6 @@ static void random_subsets_exclude_each_other(void **state)
 	struct test_sql *sql = test_sql_open();
 	struct names names;
 
-	(void) state;
 	name_them(&names, "crowd", CROWD_NAMES);
 	for (int i = 0; i < CROWD; i++) {
 		crowd[i] = (struct member){
@@ -718,38 +711,4 @@ static void random_subsets_exclude_each_other(void **state)
 	test_sql_end(sql);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("all names of a multi-lock are held, or none",
-		     all_names_are_held_or_none),
-		TEST("who waits for a multi-lock holds nothing",
-		     who_waits_holds_nothing),
-		TEST("a wait for a multi-lock ends by time, or by cancel",
-		     a_wait_ends_by_time_or_by_cancel),
-		TEST("names of a dead client come free",
-		     names_of_a_dead_client_come_free),
-		TEST("names of a client that was seen to be dead come free",
-		     names_of_one_seen_dead_come_free),
-		TEST("all names are lost with one that is broken",
-		     all_are_lost_with_one_that_is_broken),
-		TEST("each name of a multi-lock has its tokens",
-		     each_name_has_its_tokens),
-		TEST("a multi-lock has a maximum and an info",
-		     each_hold_has_a_maximum_and_an_info),
-		TEST("a set costs two statements, however many names",
-		     a_set_costs_two_statements),
-		TEST("each other call on a multi-lock has its price",
-		     each_call_has_its_price),
-		TEST("bad input for a multi-lock is refused",
-		     bad_input_is_refused),
-		TEST("who holds a name of it does not wait for himself",
-		     who_holds_a_name_of_it_does_not_wait_for_himself),
-		TEST("who has lost a name of it is not in the way",
-		     who_has_lost_a_name_of_it_is_not_in_the_way),
-		TEST("random subsets exclude each other",
-		     random_subsets_exclude_each_other),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

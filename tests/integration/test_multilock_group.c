@@ -137,7 +137,7 @@ static uint64_t statements(struct test_sql *sql)
 	       test_sql_status(sql, "Com_delete_multi");
 }
 
-static void many_sets_take_few_statements(void **state)
+CASE(many_sets_take_few_statements, "many sets take few statements")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -146,7 +146,6 @@ static void many_sets_take_few_statements(void **state)
 	uint64_t pairs = THREADS * ROUNDS;
 	uint64_t took;
 
-	(void) state;
 	make(people, client, word, NAMES);
 	took = statements(sql);
 	start(people, take_turns);
@@ -165,14 +164,14 @@ static void many_sets_take_few_statements(void **state)
 	test_sql_end(sql);
 }
 
-static void neighbours_that_share_names_exclude_each_other(void **state)
+CASE(neighbours_that_share_names_exclude_each_other,
+     "neighbours that share names exclude each other")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
 	struct test_sql *sql = test_server_root();
 	const char *word = test_name("next");
 
-	(void) state;
 	make(people, client, word, 1);
 	start(people, take_turns);
 	join(people);
@@ -189,7 +188,7 @@ static void *cut(void *arg)
 	return NULL;
 }
 
-static void lost_answers_cost_nobody_a_set(void **state)
+CASE(lost_answers_cost_nobody_a_set, "lost answers cost nobody a set")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(60000);
@@ -198,7 +197,6 @@ static void lost_answers_cost_nobody_a_set(void **state)
 	const char *word = test_name("cut");
 	pthread_t cutter;
 
-	(void) state;
 	/* Of three neighbours two share a name. */
 	make(people, client, word, NAMES - 1);
 	for (int i = 0; i < THREADS; i++)
@@ -216,16 +214,4 @@ static void lost_answers_cost_nobody_a_set(void **state)
 	test_sql_end(sql);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("many sets take few statements",
-		     many_sets_take_few_statements),
-		TEST("neighbours that share names exclude each other",
-		     neighbours_that_share_names_exclude_each_other),
-		TEST("lost answers cost nobody a set",
-		     lost_answers_cost_nobody_a_set),
-	};
-
-	return test_main_own_server(tests);
-}
+CASE_MAIN(test_main_own_server)

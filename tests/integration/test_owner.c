@@ -13,7 +13,8 @@ static const enum rowlock_strategy both[] = { ROWLOCK_LEASE, ROWLOCK_ROW };
 
 /* The holder's lease is taken by hand; somebody else has the name; the old
  * handle must know, and must not touch the new hold. */
-static void a_lost_handle_leaves_the_next_hold_alone(void **state)
+CASE(a_lost_handle_leaves_the_next_hold_alone,
+     "a handle whose hold was lost leaves the next hold alone")
 {
 	const char *name = test_name("lost");
 	struct rowlock_client *one = test_client(TTL_MS);
@@ -24,7 +25,6 @@ static void a_lost_handle_leaves_the_next_hold_alone(void **state)
 	struct rowlock_errinfo err;
 	uint64_t token;
 
-	(void) state;
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_break(two, ROWLOCK_LEASE, name, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
@@ -46,7 +46,7 @@ static void a_lost_handle_leaves_the_next_hold_alone(void **state)
 	test_client_end(two);
 }
 
-static void tokens_grow_and_stay(void **state)
+CASE(tokens_grow_and_stay, "tokens grow from hold to hold and stay in a hold")
 {
 	const char *name = test_name("token");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -54,7 +54,6 @@ static void tokens_grow_and_stay(void **state)
 	uint64_t last = 0, token, same;
 	size_t i;
 
-	(void) state;
 	for (i = 0; i < 20; i++) {
 		struct rowlock *lock =
 		    test_lock(client, both[i / 10],
@@ -76,14 +75,4 @@ static void tokens_grow_and_stay(void **state)
 	test_client_end(client);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a handle whose hold was lost leaves the next hold alone",
-		     a_lost_handle_leaves_the_next_hold_alone),
-		TEST("tokens grow from hold to hold and stay in a hold",
-		     tokens_grow_and_stay),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

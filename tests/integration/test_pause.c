@@ -50,15 +50,15 @@ static void pause_once(bool drawn)
 	test_actor_end(&b);
 }
 
-static void a_paused_client_knows_at_its_first_call(void **state)
+CASE(a_paused_client_knows_at_its_first_call,
+     "a client that was stopped knows at its first call, and leaves the next "
+     "hold alone")
 {
-	(void) state;
 	pause_once(true);
 }
 
-static void a_stale_holder_cannot_draw(void **state)
+CASE(a_stale_holder_cannot_draw, "a stale holder cannot draw a token")
 {
-	(void) state;
 	pause_once(false);
 }
 
@@ -77,13 +77,13 @@ static void let_pass(uint64_t ms)
 	test_actor_end(&next);
 }
 
-static void a_pause_unseen_by_others_is_lost_too(void **state)
+CASE(a_pause_unseen_by_others_is_lost_too,
+     "a pause that nobody else saw loses the hold too")
 {
 	const char *name = test_name("unseen");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, ttl);
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_actor_stop(&a);
 	let_pass(2 * ttl);
@@ -97,7 +97,8 @@ static void a_pause_unseen_by_others_is_lost_too(void **state)
 
 /* The server ends the session of a peer that is silent for the idle bound; to
  * the server a host that vanished is the same. */
-static void a_silent_row_holder_is_overtaken(void **state)
+CASE(a_silent_row_holder_is_overtaken,
+     "a row holder that is silent is overtaken")
 {
 	const char *name = test_name("silent");
 	uint64_t idle = test_ttl_ms(IDLE_MS);
@@ -105,7 +106,6 @@ static void a_silent_row_holder_is_overtaken(void **state)
 	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, idle);
 	uint64_t began;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_actor_stop(&a);
 	began = test_now_ns();
@@ -140,7 +140,8 @@ static void await_in_server(struct test_sql *sql)
 
 /* A silent waiter gets the row from the server when its turn comes, and blocks
  * the others for one bound; its call does not take that for a grant. */
-static void a_silent_row_waiter_blocks_for_a_bound(void **state)
+CASE(a_silent_row_waiter_blocks_for_a_bound,
+     "a row waiter that is silent blocks for a bound, and waits on")
 {
 	const char *name = test_name("waiter");
 	struct test_sql *sql = test_sql_open();
@@ -150,7 +151,6 @@ static void a_silent_row_waiter_blocks_for_a_bound(void **state)
 	struct test_actor c = test_actor_start(ROWLOCK_ROW, name, idle);
 	uint64_t began;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_actor_tell(&b, "wait");
 	await_in_server(sql);
@@ -174,22 +174,4 @@ static void a_silent_row_waiter_blocks_for_a_bound(void **state)
 	test_sql_end(sql);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a client that was stopped knows at its first call, and "
-		     "leaves the next hold alone",
-		     a_paused_client_knows_at_its_first_call),
-		TEST("a stale holder cannot draw a token",
-		     a_stale_holder_cannot_draw),
-		TEST("a pause that nobody else saw loses the hold too",
-		     a_pause_unseen_by_others_is_lost_too),
-		TEST("a row holder that is silent is overtaken",
-		     a_silent_row_holder_is_overtaken),
-		TEST("a row waiter that is silent blocks for a bound, and "
-		     "waits on",
-		     a_silent_row_waiter_blocks_for_a_bound),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

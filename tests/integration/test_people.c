@@ -52,7 +52,7 @@ static struct found look(struct rowlock_client *client,
 	return found;
 }
 
-static void list_shows_a_lease(void **state)
+CASE(list_shows_a_lease, "list shows a lease, its holder and its token")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("list");
@@ -61,7 +61,6 @@ static void list_shows_a_lease(void **state)
 	struct found found;
 	int64_t token;
 
-	(void) state;
 	options.name = name;
 	found = look(client, &options);
 	assert_int_equal(found.entries, 0);
@@ -84,14 +83,13 @@ static void list_shows_a_lease(void **state)
 	test_client_end(client);
 }
 
-static void list_probes_rows(void **state)
+CASE(list_probes_rows, "list looks at rows only when told to")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("probe");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
 
-	(void) state;
 	options.name = name;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	assert_int_equal(look(client, &options).state, ROWLOCK_STATE_UNKNOWN);
@@ -107,7 +105,7 @@ static void list_probes_rows(void **state)
 	test_client_end(client);
 }
 
-static void list_takes_a_pattern(void **state)
+CASE(list_takes_a_pattern, "list takes a shell's pattern")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -118,7 +116,6 @@ static void list_takes_a_pattern(void **state)
 	char name[128];
 	size_t i;
 
-	(void) state;
 	for (i = 0; i < TEST_SIZE(ends); i++) {
 		snprintf(name, sizeof(name), "%s%s", base, ends[i]);
 		locks[i] = test_lock(client, ROWLOCK_LEASE, 0, name);
@@ -196,7 +193,8 @@ static uint64_t left_of_dead(struct test_sql *sql)
 			       (unsigned long long) DEAD_ID(DEAD - 1));
 }
 
-static void two_reapers_remove_each_dead_row_once(void **state)
+CASE(two_reapers_remove_each_dead_row_once,
+     "two reapers remove what is dead and nothing else")
 {
 	const char *name = test_name("reap");
 	struct test_actor alive = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
@@ -205,7 +203,6 @@ static void two_reapers_remove_each_dead_row_once(void **state)
 	struct test_sql *sql = test_sql_open();
 	int i;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&alive, "acquire 0"), 0);
 	make_dead(sql, name);
 	assert_int_equal(left_of_dead(sql), 2 * DEAD);
@@ -244,14 +241,14 @@ __attribute__((format(printf, 2, 3))) static void lock_row(
 
 /* What somebody's transaction keeps is left until that ends; it keeps nothing
  * else. */
-static void what_is_locked_stays_and_nothing_else(void **state)
+CASE(what_is_locked_stays_and_nothing_else,
+     "what is locked stays, and nothing else")
 {
 	const char *name = test_name("kept");
 	struct reaping reaping = { .client = test_client(TTL_MS) };
 	struct test_sql *hand = test_sql_open();
 	struct test_sql *sql = test_sql_open();
 
-	(void) state;
 	make_dead(sql, name);
 	lock_row(hand, "lease_session WHERE id = %llu",
 		 (unsigned long long) DEAD_ID(3));
@@ -276,7 +273,8 @@ static void what_is_locked_stays_and_nothing_else(void **state)
 }
 
 /* Each sweep would take it along, wait, and be interrupted. */
-static void a_locked_dead_neighbour_is_in_the_way_once(void **state)
+CASE(a_locked_dead_neighbour_is_in_the_way_once,
+     "a locked dead neighbour is in the way once")
 {
 	const char *name = test_name("near");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -284,7 +282,6 @@ static void a_locked_dead_neighbour_is_in_the_way_once(void **state)
 	struct test_sql *sql = test_sql_open();
 	uint64_t began, killed;
 
-	(void) state;
 	make_dead(sql, name);
 	test_sql(sql,
 		 "DELETE FROM lease_session WHERE id BETWEEN %llu AND %llu",
@@ -332,14 +329,14 @@ static void await_statement(struct test_sql *sql, const char *pattern)
  * A reaper sees a session whose time is up; before it can evict it, the
  * session beats: here by a hand that keeps the row locked meanwhile.
  */
-static void a_beat_in_the_last_moment_counts(void **state)
+CASE(a_beat_in_the_last_moment_counts,
+     "a beat in the last moment keeps a session")
 {
 	struct reaping reaping = { .client = test_client(TTL_MS) };
 	unsigned long long id = DEAD_ID(DEAD);
 	struct test_sql *hand = test_sql_open();
 	struct test_sql *sql = test_sql_open();
 
-	(void) state;
 	test_sql(sql,
 		 "INSERT INTO lease_session (id, ttl, expires_at, started_at) "
 		 "VALUES (%llu, 30000, UTC_TIMESTAMP(6) - INTERVAL 1 SECOND, "
@@ -380,7 +377,7 @@ static void be_run(struct rowlock *lock, void *arg)
 		seen->other_code = test_actor_ask(seen->other, "acquire 0");
 }
 
-static void execute_runs_under_the_lock(void **state)
+CASE(execute_runs_under_the_lock, "execute runs a function under the lock")
 {
 	const char *name = test_name("execute");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -388,7 +385,6 @@ static void execute_runs_under_the_lock(void **state)
 	struct seen seen = { .other = &a };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(
 	    rowlock_execute(client, name, NULL, 10000, be_run, &seen, &err));
 	assert_int_equal(seen.runs, 1);
@@ -424,7 +420,7 @@ static void lose_it(struct rowlock *lock, void *arg)
 				&err));
 }
 
-static void execute_tells_a_loss(void **state)
+CASE(execute_tells_a_loss, "execute tells that the lock was lost meanwhile")
 {
 	const char *name = test_name("loss");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -432,7 +428,6 @@ static void execute_tells_a_loss(void **state)
 	struct breaking breaking = { other, name };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_code(rowlock_execute(client, name, NULL, 10000, lose_it,
 				    &breaking, &err),
 		    ROWLOCK_ELOST, &err);
@@ -440,26 +435,4 @@ static void execute_tells_a_loss(void **state)
 	test_client_end(other);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("list shows a lease, its holder and its token",
-		     list_shows_a_lease),
-		TEST("list looks at rows only when told to", list_probes_rows),
-		TEST("list takes a shell's pattern", list_takes_a_pattern),
-		TEST("two reapers remove what is dead and nothing else",
-		     two_reapers_remove_each_dead_row_once),
-		TEST("what is locked stays, and nothing else",
-		     what_is_locked_stays_and_nothing_else),
-		TEST("a locked dead neighbour is in the way once",
-		     a_locked_dead_neighbour_is_in_the_way_once),
-		TEST("a beat in the last moment keeps a session",
-		     a_beat_in_the_last_moment_counts),
-		TEST("execute runs a function under the lock",
-		     execute_runs_under_the_lock),
-		TEST("execute tells that the lock was lost meanwhile",
-		     execute_tells_a_loss),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -50,6 +50,9 @@ static int end_there(void **state)
 	return tear_down((void **) &scene->app);
 }
 
+#define THERE(function, sentence)                                              \
+	CASE_WITH(function, sentence, begin_there, end_there)
+
 /* The replica goes on as it was: it has all, and as its primary has it. */
 static void assert_nothing_changed(const struct scene *scene)
 {
@@ -90,7 +93,7 @@ static void assert_refused(const struct scene *scene, unsigned int flags)
 	assert_nothing_changed(scene);
 }
 
-static void no_transaction_begins_there(void **state)
+THERE(no_transaction_begins_there, "no transaction begins on a replica")
 {
 	static const unsigned int flags[] = { 0, ROWLOCK_SNAPSHOT,
 					      ROWLOCK_EARLY_GUARD,
@@ -111,7 +114,8 @@ static void no_transaction_begins_there(void **state)
 
 /* The application's connection leads there by the time of its commit: a new one
  * in its place, which even has its number. */
-static void no_transaction_is_committed_there(void **state)
+THERE(no_transaction_is_committed_there,
+      "no transaction is committed on a replica")
 {
 	const struct scene *scene = *state;
 	const struct app *app = scene->app;
@@ -147,7 +151,8 @@ static void no_transaction_is_committed_there(void **state)
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
-static void no_lock_is_acquired_in_a_transaction_there(void **state)
+THERE(no_lock_is_acquired_in_a_transaction_there,
+      "no lock is acquired in a transaction on a replica")
 {
 	const struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -183,7 +188,8 @@ static void no_lock_is_acquired_in_a_transaction_there(void **state)
 
 /* A fence is where the data are; that they are not there to be written is said
  * by the server alone. */
-static void a_fence_that_takes_no_writes_is_told(void **state)
+THERE(a_fence_that_takes_no_writes_is_told,
+      "a fence that takes no writes is told")
 {
 	const struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -207,7 +213,8 @@ static void a_fence_that_takes_no_writes_is_told(void **state)
 
 /* What MariaDB calls its own id is that of two containers on two hosts, too:
  * what no replica can have of its primary is another id. */
-static void server_of_another_number_is_another(void **state)
+THERE(server_of_another_number_is_another,
+      "a server of another number is another one")
 {
 	const struct scene *scene = *state;
 	const struct app *app = scene->app;
@@ -228,25 +235,4 @@ static void server_of_another_number_is_another(void **state)
 	test_sql_end(root);
 }
 
-#define THERE(sentence, function)                                              \
-	{                                                                      \
-		sentence, function, begin_there, end_there, NULL               \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		THERE("no transaction begins on a replica",
-		      no_transaction_begins_there),
-		THERE("no transaction is committed on a replica",
-		      no_transaction_is_committed_there),
-		THERE("no lock is acquired in a transaction on a replica",
-		      no_lock_is_acquired_in_a_transaction_there),
-		THERE("a fence that takes no writes is told",
-		      a_fence_that_takes_no_writes_is_told),
-		THERE("a server of another number is another one",
-		      server_of_another_number_is_another),
-	};
-
-	return test_main_own_primary(tests);
-}
+CASE_MAIN(test_main_own_primary)

@@ -27,14 +27,14 @@ static int64_t ask_until_back(struct test_actor *actor, const char *word)
 	return code;
 }
 
-static void a_lease_survives_a_restart(void **state)
+CASE(a_lease_survives_a_restart,
+     "a lease survives the server's SIGKILL and restart")
 {
 	const char *name = test_name("survives");
 	struct test_actor a =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(60000));
 	int64_t token;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	token = test_actor_ask(&a, "token");
 	assert_true(token > 0);
@@ -54,14 +54,14 @@ static void a_lease_survives_a_restart(void **state)
 	test_actor_end(&a);
 }
 
-static void a_lease_ends_if_the_server_stays_away(void **state)
+CASE(a_lease_ends_if_the_server_stays_away,
+     "a lease is lost if the server stays away")
 {
 	const char *name = test_name("away");
 	uint64_t ttl = test_ttl_ms(1000);
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, ttl);
 	uint64_t began;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	began = test_now_ns();
 	test_server_kill();
@@ -78,14 +78,13 @@ static void a_lease_ends_if_the_server_stays_away(void **state)
 	test_actor_end(&a);
 }
 
-static void a_row_is_lost_with_the_server(void **state)
+CASE(a_row_is_lost_with_the_server, "a row is lost when the server dies")
 {
 	const char *name = test_name("row");
 	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, 10000);
 	struct test_sql *root = test_server_root();
 	uint64_t began;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_sql_end(root);
 	began = test_now_ns();
@@ -110,14 +109,14 @@ static uint64_t holder_of_a_row(struct test_sql *root)
 				     "information_schema.innodb_trx LIMIT 1");
 }
 
-static void a_row_is_lost_with_its_connection(void **state)
+CASE(a_row_is_lost_with_its_connection,
+     "a row is lost when its connection ends")
 {
 	const char *name = test_name("cut");
 	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, 10000);
 	struct test_sql *root = test_server_root();
 	uint64_t began, id;
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	id = holder_of_a_row(root);
 	assert_true(id > 0);
@@ -135,14 +134,14 @@ static void a_row_is_lost_with_its_connection(void **state)
 }
 
 /* All of the client's connections are ended while it has a lease. */
-static void a_lease_survives_its_connections(void **state)
+CASE(a_lease_survives_its_connections,
+     "a lease survives the end of its connections")
 {
 	const char *name = test_name("cut");
 	struct test_actor a =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(60000));
 	struct test_sql *root = test_server_root();
 
-	(void) state;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_sql(root, "KILL CONNECTION USER rowlock");
 	assert_int_equal(ask_until_back(&a, "verify"), 0);
@@ -154,20 +153,4 @@ static void a_lease_survives_its_connections(void **state)
 	test_actor_end(&a);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a lease survives the server's SIGKILL and restart",
-		     a_lease_survives_a_restart),
-		TEST("a lease is lost if the server stays away",
-		     a_lease_ends_if_the_server_stays_away),
-		TEST("a row is lost when the server dies",
-		     a_row_is_lost_with_the_server),
-		TEST("a row is lost when its connection ends",
-		     a_row_is_lost_with_its_connection),
-		TEST("a lease survives the end of its connections",
-		     a_lease_survives_its_connections),
-	};
-
-	return test_main_own_server(tests);
-}
+CASE_MAIN(test_main_own_server)

@@ -11,12 +11,11 @@
 /* Of a client that is to die. */
 #define SHORT_TTL_MS 1000
 
-static void many_read_or_one_writes(void **state)
+CASE(many_read_or_one_writes, "many read, or one writes")
 {
 	struct pair pair = pair_new("many");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_int_equal(rw_held(pair.one), RW_NONE);
 	assert_code(rowlock_release(pair.one.reader, &err), ROWLOCK_ENOTHELD,
 		    &err);
@@ -48,14 +47,14 @@ static void many_read_or_one_writes(void **state)
 	pair_end(&pair);
 }
 
-static void a_lock_of_the_same_name_is_another(void **state)
+CASE(a_lock_of_the_same_name_is_another,
+     "a lock of the same name is another lock")
 {
 	struct pair pair = pair_new("plain");
 	struct rowlock *lock =
 	    test_lock(pair.clients[0], ROWLOCK_LEASE, 0, pair.name);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	expect_write(pair.two, 0);
 	assert_ok(rowlock_release(lock, &err));
@@ -64,12 +63,12 @@ static void a_lock_of_the_same_name_is_another(void **state)
 	pair_end(&pair);
 }
 
-static void a_handle_reads_as_often_as_it_releases(void **state)
+CASE(a_handle_reads_as_often_as_it_releases,
+     "a handle reads as often as it releases")
 {
 	struct pair pair = pair_new("nest");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	expect_read(pair.one, 0);
 	expect_read(pair.one, 0);
 	expect_write(pair.one, ROWLOCK_EDEADLOCK);
@@ -86,7 +85,8 @@ static void a_handle_reads_as_often_as_it_releases(void **state)
 
 /* ------------------------------------------------------------------ waits */
 
-static void a_waiting_writer_keeps_new_readers_out(void **state)
+CASE(a_waiting_writer_keeps_new_readers_out,
+     "a writer that waits keeps new readers out")
 {
 	struct pair pair = pair_new("intent");
 	struct rowlock_client *third = test_client(test_ttl_ms(TTL_MS));
@@ -95,7 +95,6 @@ static void a_waiting_writer_keeps_new_readers_out(void **state)
 	struct wait reading;
 	struct wait writing;
 
-	(void) state;
 	expect_read(pair.one, 0);
 	begin_wait(&writing, pair.two, rw_write);
 	await_writer(&pair);
@@ -124,13 +123,13 @@ static void a_waiting_writer_keeps_new_readers_out(void **state)
 	pair_end(&pair);
 }
 
-static void a_wait_ends_by_time_or_by_cancel(void **state)
+CASE(a_wait_ends_by_time_or_by_cancel,
+     "a wait to read or to write ends by time, or by cancel")
 {
 	struct pair pair = pair_new("over");
 	struct rowlock_errinfo err;
 	struct wait waiting;
 
-	(void) state;
 	/* For readers. */
 	expect_read(pair.one, 0);
 	assert_code(rw_write(pair.two, 50, &err), ROWLOCK_ETIMEDOUT, &err);
@@ -200,17 +199,16 @@ static void outlive(rw_call dead, rw_call next, unsigned int flags)
 	test_client_end(client);
 }
 
-static void dead_holders_are_removed(void **state)
+CASE(dead_holders_are_removed, "readers and writers that died are removed")
 {
-	(void) state;
 	outlive(rw_read, rw_write, 0);
 	outlive(rw_write, rw_write, 0);
 	outlive(rw_write, rw_read, 0);
 }
 
-static void holders_that_were_seen_dead_are_removed(void **state)
+CASE(holders_that_were_seen_dead_are_removed,
+     "readers and writers that were seen dead are removed")
 {
-	(void) state;
 	outlive(rw_read, rw_write, ROWLOCK_OBSERVE_BEATS);
 	outlive(rw_write, rw_read, ROWLOCK_OBSERVE_BEATS);
 }
@@ -223,7 +221,7 @@ static void evict(struct test_sql *sql, const char *name)
 		 name);
 }
 
-static void a_loss_is_told_to_all_who_share(void **state)
+CASE(a_loss_is_told_to_all_who_share, "a loss is told to all who share a row")
 {
 	struct pair pair = pair_new("lost");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -233,7 +231,6 @@ static void a_loss_is_told_to_all_who_share(void **state)
 				     { .event = test_event_new() } };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		rowlock_on_lost(readers[i].reader, test_loss_note, &told[i]);
 		assert_ok(rw_read(readers[i], 1000, &err));
@@ -264,12 +261,12 @@ static void a_loss_is_told_to_all_who_share(void **state)
 }
 
 /* All of them, and the holder of the lock of that name. */
-static void a_break_ends_whoever_reads_or_writes(void **state)
+CASE(a_break_ends_whoever_reads_or_writes,
+     "a break ends whoever reads or writes")
 {
 	struct pair pair = pair_new("broken");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_code(
 	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err),
 	    ROWLOCK_ENOTHELD, &err);
@@ -294,7 +291,8 @@ static void a_break_ends_whoever_reads_or_writes(void **state)
 }
 
 /* Its row goes, and with it what it kept out; it asks anew. */
-static void a_writer_that_is_lost_while_it_waits_asks_anew(void **state)
+CASE(a_writer_that_is_lost_while_it_waits_asks_anew,
+     "a writer that is lost while it waits asks anew")
 {
 	struct pair pair = pair_new("anew");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -302,7 +300,6 @@ static void a_writer_that_is_lost_while_it_waits_asks_anew(void **state)
 	struct test_loss told = { .event = test_event_new() };
 	struct wait writing;
 
-	(void) state;
 	expect_read(pair.one, 0);
 	rowlock_on_lost(writer.writer, test_loss_note, &told);
 	begin_wait(&writing, writer, rw_write);
@@ -364,9 +361,9 @@ static void wait_while(const char *word, void (*ends)(const struct pair *pair))
 	pair_end(&pair);
 }
 
-static void a_writer_whose_row_is_broken_asks_anew(void **state)
+CASE(a_writer_whose_row_is_broken_asks_anew,
+     "a writer whose row is broken while it waits asks anew")
 {
-	(void) state;
 	wait_while("own-broken", break_name);
 	wait_while("own-removed", remove_rows);
 }
@@ -448,7 +445,7 @@ static void verify(struct rw rwlock)
 	assert_ok(rowlock_verify(rwlock.reader, &err));
 }
 
-static void each_act_has_its_price(void **state)
+CASE(each_act_has_its_price, "reading and writing cost what they should")
 {
 	struct rowlock_client_options options = test_client_options(600000);
 	struct rowlock_client *client;
@@ -458,7 +455,6 @@ static void each_act_has_its_price(void **state)
 	struct rw rwlock;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	options.handover_ms = 60000;
 	client = test_client_with(&options);
 	first = make(client, name);
@@ -481,7 +477,8 @@ static void each_act_has_its_price(void **state)
 }
 
 /* Readers that come all the time share rows for a bounded time each. */
-static void readers_that_come_all_the_time_let_a_writer_in(void **state)
+CASE(readers_that_come_all_the_time_let_a_writer_in,
+     "readers that come all the time let a writer in")
 {
 	struct pair pair = pair_new("relay");
 	struct rw other = make(pair.clients[0], pair.name);
@@ -492,7 +489,6 @@ static void readers_that_come_all_the_time_let_a_writer_in(void **state)
 	uint64_t passes = 0;
 	int code = 0;
 
-	(void) state;
 	expect_read(turns[0], 0);
 	begin_wait(&writing, pair.two, rw_write);
 	/* One of them reads at each moment. */
@@ -529,14 +525,14 @@ static int use_all(struct rw rwlock)
 	       rw_held(rwlock) == RW_NONE;
 }
 
-static void a_child_of_fork_has_nothing_of_it(void **state)
+CASE(a_child_of_fork_has_nothing_of_it,
+     "a child of fork() has nothing of a read/write lock")
 {
 	struct pair pair = pair_new("fork");
 	struct rowlock_errinfo err;
 	int status;
 	pid_t pid;
 
-	(void) state;
 	expect_read(pair.one, 0);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -567,14 +563,13 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-static void bad_input_is_refused(void **state)
+CASE(bad_input_is_refused, "bad input for a read/write lock is refused")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
 	struct rw rwlock = make(client, test_name("bad"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	expect_refusal(client, NULL, NULL, ROWLOCK_ENAME, "NULL");
 	expect_refusal(client, "", NULL, ROWLOCK_ENAME, "is empty");
 	expect_refusal(client, "a\nb", NULL, ROWLOCK_ENAME,
@@ -615,39 +610,4 @@ static void bad_input_is_refused(void **state)
 	test_client_end(client);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("many read, or one writes", many_read_or_one_writes),
-		TEST("a lock of the same name is another lock",
-		     a_lock_of_the_same_name_is_another),
-		TEST("a handle reads as often as it releases",
-		     a_handle_reads_as_often_as_it_releases),
-		TEST("a writer that waits keeps new readers out",
-		     a_waiting_writer_keeps_new_readers_out),
-		TEST("a wait to read or to write ends by time, or by cancel",
-		     a_wait_ends_by_time_or_by_cancel),
-		TEST("readers and writers that died are removed",
-		     dead_holders_are_removed),
-		TEST("readers and writers that were seen dead are removed",
-		     holders_that_were_seen_dead_are_removed),
-		TEST("a loss is told to all who share a row",
-		     a_loss_is_told_to_all_who_share),
-		TEST("a break ends whoever reads or writes",
-		     a_break_ends_whoever_reads_or_writes),
-		TEST("a writer that is lost while it waits asks anew",
-		     a_writer_that_is_lost_while_it_waits_asks_anew),
-		TEST("a writer whose row is broken while it waits asks anew",
-		     a_writer_whose_row_is_broken_asks_anew),
-		TEST("reading and writing cost what they should",
-		     each_act_has_its_price),
-		TEST("readers that come all the time let a writer in",
-		     readers_that_come_all_the_time_let_a_writer_in),
-		TEST("a child of fork() has nothing of a read/write lock",
-		     a_child_of_fork_has_nothing_of_it),
-		TEST("bad input for a read/write lock is refused",
-		     bad_input_is_refused),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -14,14 +14,14 @@
 
 /* ------------------------------------------------------------------ cases */
 
-static void as_many_come_in_as_there_are(void **state)
+CASE(as_many_come_in_as_there_are,
+     "as many come in as there are, all they want or none")
 {
 	struct pair pair = pair_new("many", 3);
 	struct rowlock *third =
 	    make(pair.clients[0], pair.name, ROWLOCK_PERMITS_STORED);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_code(rowlock_release(pair.one, &err), ROWLOCK_ENOTHELD, &err);
 	expect_count(pair.clients[0], pair.name, 0, 0);
 	expect(pair.one, 2, 0);
@@ -50,14 +50,14 @@ static void as_many_come_in_as_there_are(void **state)
 	pair_end(&pair);
 }
 
-static void a_lock_of_the_same_name_is_another(void **state)
+CASE(a_lock_of_the_same_name_is_another,
+     "a lock of the same name is another lock")
 {
 	struct pair pair = pair_new("plain", 1);
 	struct rowlock *lock =
 	    test_lock(pair.clients[0], ROWLOCK_LEASE, 0, pair.name);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	expect(pair.two, 1, 0);
 	assert_ok(rowlock_release(lock, &err));
@@ -66,14 +66,14 @@ static void a_lock_of_the_same_name_is_another(void **state)
 	pair_end(&pair);
 }
 
-static void who_wants_many_is_not_overtaken(void **state)
+CASE(who_wants_many_is_not_overtaken,
+     "who wants many is not overtaken by who wants few")
 {
 	struct pair pair = pair_new("line", 3);
 	struct rowlock *first = make(pair.clients[0], pair.name, 3);
 	struct wait all;
 	struct wait behind;
 
-	(void) state;
 	expect(first, 1, 0);
 	begin_wait(&all, pair.one, 3);
 	await_line(pair.two);
@@ -91,13 +91,13 @@ static void who_wants_many_is_not_overtaken(void **state)
 }
 
 /* The first lets the next one ask, and does not wait until it has ended. */
-static void all_come_in_when_there_is_room(void **state)
+CASE(all_come_in_when_there_is_room,
+     "all who stand in line come in when there is room")
 {
 	struct pair pair = pair_new("room", 3);
 	struct rowlock *first = make(pair.clients[0], pair.name, 3);
 	struct wait waits[2];
 
-	(void) state;
 	expect(first, 3, 0);
 	begin_wait(&waits[0], pair.one, 1);
 	begin_wait(&waits[1], pair.two, 2);
@@ -113,7 +113,8 @@ static void all_come_in_when_there_is_room(void **state)
 
 /* It may get in as well: whether it does only the server can tell, which a
  * transaction keeps from answering here. */
-static void a_try_asks_while_another_thread_asks(void **state)
+CASE(a_try_asks_while_another_thread_asks,
+     "a try asks the server while another thread does")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -126,7 +127,6 @@ static void a_try_asks_while_another_thread_asks(void **state)
 	struct wait wait;
 	int code;
 
-	(void) state;
 	options.call_timeout_ms = 500;
 	client = test_client_with(&options);
 	one = make(client, pair.name, 3);
@@ -189,7 +189,7 @@ static bool hand_over(struct pair *pair, struct rowlock *from,
 	return same;
 }
 
-static void threads_hand_permits_over(void **state)
+CASE(threads_hand_permits_over, "threads of a client hand permits over")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -200,7 +200,6 @@ static void threads_hand_permits_over(void **state)
 	unsigned int who = 0;
 	bool handed = false;
 
-	(void) state;
 	options.handover_ms = 60000;
 	client = test_client_with(&options);
 	handles[0] = make(client, pair.name, 3);
@@ -223,7 +222,8 @@ static void threads_hand_permits_over(void **state)
 }
 
 /* Without a line: the server has bells for nobody. */
-static void without_bells_it_is_asked_again_and_again(void **state)
+CASE(without_bells_it_is_asked_again_and_again,
+     "without bells permits are asked for again and again")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -232,7 +232,6 @@ static void without_bells_it_is_asked_again_and_again(void **state)
 	struct rowlock *semaphore;
 	struct wait wait;
 
-	(void) state;
 	options.flags |= ROWLOCK_POLL;
 	client = test_client_with(&options);
 	semaphore = make(client, pair.name, 2);
@@ -246,14 +245,14 @@ static void without_bells_it_is_asked_again_and_again(void **state)
 	pair_end(&pair);
 }
 
-static void a_wait_ends_by_time_or_by_cancel(void **state)
+CASE(a_wait_ends_by_time_or_by_cancel,
+     "a wait for permits ends by time, or by cancel")
 {
 	struct pair pair = pair_new("over", 2);
 	struct rowlock *other = make(pair.clients[0], pair.name, 2);
 	struct rowlock_errinfo err;
 	struct wait wait;
 
-	(void) state;
 	expect(pair.one, 1, 0);
 	assert_code(rowlock_semaphore_acquire(pair.two, 2, 50, &err),
 		    ROWLOCK_ETIMEDOUT, &err);
@@ -343,14 +342,13 @@ static void ask_nobody(const struct act *act)
 	}
 }
 
-static void each_act_has_its_price(void **state)
+CASE(each_act_has_its_price, "permits cost what they should, however many")
 {
 	struct test_sql *sql = test_sql_open();
 	struct act act = { .client = test_client(600000),
 			   .name = test_name("cost"),
 			   .count = 1 };
 
-	(void) state;
 	act.semaphore = make(act.client, act.name, 50);
 	/* An INSERT, a DELETE: it came at once before. */
 	assert_int_equal(cost(sql, &act, acquire_and_release), 2);
@@ -390,7 +388,7 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-static void bad_input_is_refused(void **state)
+CASE(bad_input_is_refused, "bad input is refused, and changes nothing")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -399,7 +397,6 @@ static void bad_input_is_refused(void **state)
 	unsigned int had[2] = { 7, 8 };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	expect_refusal(client, NULL, 1, NULL, ROWLOCK_ENAME, "NULL");
 	expect_refusal(client, "", 1, NULL, ROWLOCK_ENAME, "is empty");
 	expect_refusal(client, "a\nb", 1, NULL, ROWLOCK_ENAME,
@@ -459,14 +456,14 @@ static int use_all(struct rowlock_client *client, struct rowlock *semaphore)
 	       rowlock_semaphore_held(semaphore) == 0;
 }
 
-static void a_child_of_fork_has_nothing_of_it(void **state)
+CASE(a_child_of_fork_has_nothing_of_it,
+     "a child of fork() has nothing of a semaphore")
 {
 	struct pair pair = pair_new("fork", 2);
 	struct rowlock_errinfo err;
 	int status;
 	pid_t pid;
 
-	(void) state;
 	expect(pair.one, 1, 0);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -479,32 +476,4 @@ static void a_child_of_fork_has_nothing_of_it(void **state)
 	pair_end(&pair);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("as many come in as there are, all they want or none",
-		     as_many_come_in_as_there_are),
-		TEST("a lock of the same name is another lock",
-		     a_lock_of_the_same_name_is_another),
-		TEST("who wants many is not overtaken by who wants few",
-		     who_wants_many_is_not_overtaken),
-		TEST("all who stand in line come in when there is room",
-		     all_come_in_when_there_is_room),
-		TEST("a try asks the server while another thread does",
-		     a_try_asks_while_another_thread_asks),
-		TEST("threads of a client hand permits over",
-		     threads_hand_permits_over),
-		TEST("without bells permits are asked for again and again",
-		     without_bells_it_is_asked_again_and_again),
-		TEST("a wait for permits ends by time, or by cancel",
-		     a_wait_ends_by_time_or_by_cancel),
-		TEST("permits cost what they should, however many",
-		     each_act_has_its_price),
-		TEST("bad input is refused, and changes nothing",
-		     bad_input_is_refused),
-		TEST("a child of fork() has nothing of a semaphore",
-		     a_child_of_fork_has_nothing_of_it),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -63,15 +63,14 @@ static void outlive(unsigned int flags)
 	test_client_end(client);
 }
 
-static void permits_of_the_dead_come_back(void **state)
+CASE(permits_of_the_dead_come_back, "permits of dead clients come back")
 {
-	(void) state;
 	outlive(0);
 }
 
-static void permits_of_those_seen_dead_come_back(void **state)
+CASE(permits_of_those_seen_dead_come_back,
+     "permits of clients that were seen dead come back")
 {
-	(void) state;
 	outlive(ROWLOCK_OBSERVE_BEATS);
 }
 
@@ -86,14 +85,13 @@ static void expect_lost(struct rowlock *semaphore)
 	assert_code(rowlock_release(semaphore, &err), ROWLOCK_ENOTHELD, &err);
 }
 
-static void a_loss_is_told(void **state)
+CASE(a_loss_is_told, "who loses one of his permits is told, and has none")
 {
 	struct pair pair = pair_new("lost", 3);
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock *semaphore = make(client, pair.name, 3);
 	struct test_loss told = { .event = test_event_new() };
 
-	(void) state;
 	rowlock_on_lost(semaphore, test_loss_note, &told);
 	expect(semaphore, 2, 0);
 	expect(pair.one, 1, 0);
@@ -118,12 +116,11 @@ static void a_loss_is_told(void **state)
 	pair_end(&pair);
 }
 
-static void a_break_ends_all_of_them(void **state)
+CASE(a_break_ends_all_of_them, "a break ends whoever has permits")
 {
 	struct pair pair = pair_new("broken", 3);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	expect(pair.one, 2, 0);
 	expect(pair.two, 1, 0);
 	assert_ok(
@@ -135,7 +132,7 @@ static void a_break_ends_all_of_them(void **state)
 	pair_end(&pair);
 }
 
-static void a_maximum_ends_all_of_them(void **state)
+CASE(a_maximum_ends_all_of_them, "a maximum ends all permits of an acquire")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct pair pair = pair_new("maximum", 2);
@@ -143,7 +140,6 @@ static void a_maximum_ends_all_of_them(void **state)
 	struct test_loss told = { .event = test_event_new() };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_semaphore_new(pair.clients[0], pair.name, 2, &options,
 					&semaphore, &err));
@@ -161,7 +157,8 @@ static void a_maximum_ends_all_of_them(void **state)
 
 /* ---------------------------------------------------------------- numbers */
 
-static void who_says_another_number_is_refused(void **state)
+CASE(who_says_another_number_is_refused,
+     "who says another number of permits is refused")
 {
 	struct pair pair = pair_new("number", 3);
 	struct rowlock *other =
@@ -169,7 +166,6 @@ static void who_says_another_number_is_refused(void **state)
 	struct rowlock *five = make(pair.clients[0], pair.name, 5);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_code(rowlock_semaphore_acquire(other, 1, 0, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_non_null(strstr(err.message, "not there"));
@@ -195,14 +191,14 @@ static void who_says_another_number_is_refused(void **state)
 }
 
 /* Of each two that are given back one is too many. */
-static void a_lowered_number_is_kept_by_all(void **state)
+CASE(a_lowered_number_is_kept_by_all,
+     "no more come in than a lowered number allows")
 {
 	struct pair pair = pair_new("lowered", ROWLOCK_PERMITS_STORED);
 	struct rowlock *had[6];
 	struct rowlock_errinfo err;
 	unsigned int used = 6;
 
-	(void) state;
 	assert_ok(
 	    rowlock_semaphore_resize(pair.clients[0], pair.name, 6, &err));
 	for (unsigned int i = 0; i < 6; i++) {
@@ -228,24 +224,4 @@ static void a_lowered_number_is_kept_by_all(void **state)
 	pair_end(&pair);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("permits of dead clients come back",
-		     permits_of_the_dead_come_back),
-		TEST("permits of clients that were seen dead come back",
-		     permits_of_those_seen_dead_come_back),
-		TEST("who loses one of his permits is told, and has none",
-		     a_loss_is_told),
-		TEST("a break ends whoever has permits",
-		     a_break_ends_all_of_them),
-		TEST("a maximum ends all permits of an acquire",
-		     a_maximum_ends_all_of_them),
-		TEST("who says another number of permits is refused",
-		     who_says_another_number_is_refused),
-		TEST("no more come in than a lowered number allows",
-		     a_lowered_number_is_kept_by_all),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -114,20 +114,20 @@ static void is_lost_by_an_end(enum rowlock_strategy strategy, enum end end)
 	test_event_end(&loss.told);
 }
 
-static void a_thread_that_ends_loses_its_hold(void **state)
+CASE(a_thread_that_ends_loses_its_hold,
+     "a thread that ends while it holds loses the hold")
 {
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(both); i++)
 		for (enum end end = RETURNS; end <= IS_CANCELED; end++)
 			is_lost_by_an_end(both[i], end);
 }
 
-static void a_handles_hold_outlives_its_thread(void **state)
+CASE(a_handles_hold_outlives_its_thread,
+     "a handle's hold outlives the thread that took it")
 {
 	const char *name = test_name("handle");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = test_client(TTL_MS);
 		struct rowlock *lock =
@@ -141,12 +141,12 @@ static void a_handles_hold_outlives_its_thread(void **state)
 	}
 }
 
-static void a_waiter_of_the_same_client_goes_on(void **state)
+CASE(a_waiter_of_the_same_client_goes_on,
+     "who waits for it in the same client has it next")
 {
 	const char *name = test_name("next");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = test_client(TTL_MS);
 		struct rowlock *lock = test_lock(client, both[i], 0, name);
@@ -175,14 +175,14 @@ static void a_waiter_of_the_same_client_goes_on(void **state)
 
 /* The dead thread's handle is any thread's: it is free as soon as it was told
  * that its hold was lost. */
-static void a_handle_that_was_left_is_used_again(void **state)
+CASE(a_handle_that_was_left_is_used_again,
+     "a handle that an ended thread left is used again")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("again"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	acquire_and_end(lock, RETURNS);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ELOST, &err);
@@ -227,7 +227,8 @@ static void *leave_to_keys(void *arg)
 	return NULL;
 }
 
-static void a_destructor_may_still_release(void **state)
+CASE(a_destructor_may_still_release,
+     "what the destructors of a thread's keys release is held")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *locks[2] = {
@@ -237,7 +238,6 @@ static void a_destructor_may_still_release(void **state)
 	pthread_t thread;
 	void *failed;
 
-	(void) state;
 	assert_int_equal(pthread_key_create(&early, release_at_once), 0);
 	assert_int_equal(pthread_key_create(&late, release_late), 0);
 	released[0] = released[1] = 1;
@@ -276,14 +276,14 @@ static void acquire_late(void *arg)
 		acquired += rowlock_acquire(arg, 0, NULL) == 0;
 }
 
-static void what_a_destructor_acquires_is_lost_at_a_beat(void **state)
+CASE(what_a_destructor_acquires_is_lost_at_a_beat,
+     "what a destructor acquires is lost at the next beat")
 {
 	struct rowlock_client *client = test_client(SHORT_TTL_MS);
 	struct loss losses[2];
 	struct rowlock *locks[2];
 	pthread_t thread;
 
-	(void) state;
 	assert_int_equal(pthread_key_create(&late, acquire_late), 0);
 	for (int i = 0; i < 2; i++) {
 		losses[i] = (struct loss){ .told = test_event_new() };
@@ -400,18 +400,17 @@ static int end_the_process(const char *name)
 	return 0;
 }
 
-static void the_main_thread_is_a_thread(void **state)
+CASE(the_main_thread_is_a_thread, "the end of the main thread is one, too")
 {
-	(void) state;
 	assert_int_equal(play("main-thread", test_name("main")), 0);
 }
 
-static void the_end_of_a_process_is_no_end_of_threads(void **state)
+CASE(the_end_of_a_process_is_no_end_of_threads,
+     "the end of the process ends no hold")
 {
 	const char *name = test_name("process");
 	struct test_sql *sql = test_sql_open();
 
-	(void) state;
 	assert_int_equal(play("process", name), 0);
 	assert_int_equal(test_sql_number(sql,
 					 "SELECT COUNT(*) FROM business_lease "
@@ -427,31 +426,10 @@ static void the_end_of_a_process_is_no_end_of_threads(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		TEST("a thread that ends while it holds loses the hold",
-		     a_thread_that_ends_loses_its_hold),
-		TEST("a handle's hold outlives the thread that took it",
-		     a_handles_hold_outlives_its_thread),
-		TEST("who waits for it in the same client has it next",
-		     a_waiter_of_the_same_client_goes_on),
-		TEST("a handle that an ended thread left is used again",
-		     a_handle_that_was_left_is_used_again),
-		TEST("what the destructors of a thread's keys release is held",
-		     a_destructor_may_still_release),
-#if !SANITIZES_THREADS
-		TEST("what a destructor acquires is lost at the next beat",
-		     what_a_destructor_acquires_is_lost_at_a_beat),
-#endif
-		TEST("the end of the main thread is one, too",
-		     the_main_thread_is_a_thread),
-		TEST("the end of the process ends no hold",
-		     the_end_of_a_process_is_no_end_of_threads),
-	};
-
 	program = argv[0];
 	if (argc == 3 && strcmp(argv[1], "main-thread") == 0)
 		return end_the_main_thread(argv[2]);
 	if (argc == 3)
 		return end_the_process(argv[2]);
-	return test_main(tests);
+	return test_main();
 }

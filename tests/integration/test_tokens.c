@@ -83,7 +83,8 @@ static void check_way(const struct way *way, struct test_sql *sql,
 	}
 }
 
-static void tokens_grow_though_the_server_has_lost_them(void **state)
+CASE(tokens_grow_though_the_server_has_lost_them,
+     "tokens grow though the server has lost them")
 {
 	const char *name = test_name("lost");
 	const char *names[] = { name, test_name("beside") };
@@ -100,7 +101,6 @@ static void tokens_grow_though_the_server_has_lost_them(void **state)
 	struct rowlock *writer = NULL;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_election_new(client, name, NULL, &election, &err));
 	assert_ok(
 	    rowlock_multilock_new(client, names, 2, NULL, &multilock, &err));
@@ -146,7 +146,8 @@ static void see(const struct rowlock_leader *leader, void *arg)
 }
 
 /* A candidate that has seen the term of another. */
-static void term_is_larger_than_all_that_was_observed(void **state)
+CASE(term_is_larger_than_all_that_was_observed,
+     "a term is larger than all that was observed")
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	const char *name = test_name("observed");
@@ -160,7 +161,6 @@ static void term_is_larger_than_all_that_was_observed(void **state)
 	struct rowlock_errinfo err;
 	uint64_t term;
 
-	(void) state;
 	options.interval_ms = 100;
 	assert_ok(rowlock_election_new(there, name, NULL, &one, &err));
 	assert_ok(rowlock_election_new(here, name, NULL, &other, &err));
@@ -183,14 +183,4 @@ static void term_is_larger_than_all_that_was_observed(void **state)
 	test_sql_end(sql);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("tokens grow though the server has lost them",
-		     tokens_grow_though_the_server_has_lost_them),
-		TEST("a term is larger than all that was observed",
-		     term_is_larger_than_all_that_was_observed),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

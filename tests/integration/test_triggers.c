@@ -98,9 +98,9 @@ static void tokens_grow(enum rowlock_strategy strategy, unsigned int flags)
 	test_end(lock, client);
 }
 
-static void tokens_are_drawn(void **state)
+CASE_WITH(tokens_are_drawn, "tokens are drawn beside an audit's triggers",
+	  audit_begin, audit_end)
 {
-	(void) state;
 	tokens_grow(ROWLOCK_LEASE, 0);
 	tokens_grow(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
 	tokens_grow(ROWLOCK_ROW, 0);
@@ -108,7 +108,9 @@ static void tokens_are_drawn(void **state)
 }
 
 /* In the application's own transaction, which has the lock. */
-static void tokens_are_drawn_inside(void **state)
+CASE_WITH(tokens_are_drawn_inside,
+	  "tokens are drawn beside them in a transaction", audit_begin,
+	  audit_end)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(60000));
 	struct rowlock *lock =
@@ -117,7 +119,6 @@ static void tokens_are_drawn_inside(void **state)
 	uint64_t last = 1000000000000000;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (int i = 0; i < 3; i++) {
 		uint64_t token = 0;
 
@@ -144,7 +145,8 @@ static void on_lost(struct rowlock *lock, void *arg)
 }
 
 /* The count of breaks comes beside the answer to a beat. */
-static void a_break_is_heard_of(void **state)
+CASE_WITH(a_break_is_heard_of, "a break is heard of beside an audit's triggers",
+	  audit_begin, audit_end)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(1500));
 	struct rowlock *lock =
@@ -152,7 +154,6 @@ static void a_break_is_heard_of(void **state)
 	struct test_event lost = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, on_lost, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(
@@ -174,7 +175,8 @@ static void on_log(enum rowlock_log_level level, const char *line, void *arg)
 }
 
 /* As MariaDB answers an UPDATE that was killed. */
-static void a_beat_that_changes_nothing_is_no_eviction(void **state)
+CASE_WITH(a_beat_that_changes_nothing_is_no_eviction,
+	  "a beat that changes nothing is no eviction", plain_begin, plain_end)
 {
 	struct test_event told[] = { test_event_new(), test_event_new() };
 	struct rowlock_client_options options =
@@ -183,7 +185,6 @@ static void a_beat_that_changes_nothing_is_no_eviction(void **state)
 	struct rowlock *lock;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	options.log = on_log;
 	options.log_arg = told;
 	client = test_client_with(&options);
@@ -205,7 +206,9 @@ static void a_beat_that_changes_nothing_is_no_eviction(void **state)
 
 /* A draw that changes nothing looks like a hold that is gone: it was taken for
  * one, and asked for again without end. */
-static void a_draw_that_brings_nothing_is_told(void **state)
+CASE_WITH(a_draw_that_brings_nothing_is_told,
+	  "a draw that brings nothing is told, and ends", plain_begin,
+	  plain_end)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(60000));
 	struct rowlock *lock =
@@ -213,7 +216,6 @@ static void a_draw_that_brings_nothing_is_told(void **state)
 		      test_name("undrawn"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	acquire_drawing(lock);
 	test_sql(root, "CREATE TRIGGER t BEFORE UPDATE ON lock_token FOR EACH "
 		       "ROW SET NEW.token = OLD.token, NEW.attempt = "
@@ -229,14 +231,14 @@ static void a_draw_that_brings_nothing_is_told(void **state)
 	test_end(lock, client);
 }
 
-static void a_row_that_does_not_come_is_told(void **state)
+CASE_WITH(a_row_that_does_not_come_is_told,
+	  "a row that does not come is told, and ends", plain_begin, plain_end)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(60000));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_ROW, 0, test_name("unmade"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	test_sql(root, "CREATE TRIGGER t BEFORE INSERT ON business_lock FOR "
 		       "EACH ROW SET NEW.name = CONCAT('another-', NEW.name)");
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
@@ -245,29 +247,4 @@ static void a_row_that_does_not_come_is_told(void **state)
 	test_end(lock, client);
 }
 
-#define WITH(sentence, function, begin, end)                                   \
-	{                                                                      \
-		sentence, function, begin, end, NULL                           \
-	}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		WITH("tokens are drawn beside an audit's triggers",
-		     tokens_are_drawn, audit_begin, audit_end),
-		WITH("tokens are drawn beside them in a transaction",
-		     tokens_are_drawn_inside, audit_begin, audit_end),
-		WITH("a break is heard of beside an audit's triggers",
-		     a_break_is_heard_of, audit_begin, audit_end),
-		WITH("a beat that changes nothing is no eviction",
-		     a_beat_that_changes_nothing_is_no_eviction, plain_begin,
-		     plain_end),
-		WITH("a draw that brings nothing is told, and ends",
-		     a_draw_that_brings_nothing_is_told, plain_begin,
-		     plain_end),
-		WITH("a row that does not come is told, and ends",
-		     a_row_that_does_not_come_is_told, plain_begin, plain_end),
-	};
-
-	return test_main_own_server(tests);
-}
+CASE_MAIN(test_main_own_server)

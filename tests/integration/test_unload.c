@@ -3,22 +3,18 @@
  * A program that loads the library, uses it, and closes it, as a plugin of an
  * interpreter does. A thread that has held ends after that.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <rowlock.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "case.h"
 
 struct library {
 	void *handle;
@@ -114,12 +110,12 @@ static void live(void)
 	sem_destroy(&worker.unloaded);
 }
 
-static void a_thread_ends_after_dlclose(void **state)
+CASE_WITH(a_thread_ends_after_dlclose,
+	  "a thread that has held ends after dlclose()", NULL, NULL)
 {
 	int status;
 	pid_t pid = fork();
 
-	(void) state;
 	assert_true(pid >= 0);
 	if (!pid) {
 		signal(SIGSEGV, SIG_DFL);
@@ -133,14 +129,9 @@ static void a_thread_ends_after_dlclose(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		{ "a thread that has held ends after dlclose()",
-		  a_thread_ends_after_dlclose, NULL, NULL, NULL },
-	};
-
 	if (!getenv("ROWLOCK_TEST_DSN") || !getenv("ROWLOCK_BUILD")) {
 		printf("1..0 # SKIP no server: set ROWLOCK_TEST_DSN\n");
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return case_main();
 }

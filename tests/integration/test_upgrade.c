@@ -9,13 +9,12 @@
 #include "proxy.h"
 #include "rwlocks.h"
 
-static void a_reader_becomes_the_writer(void **state)
+CASE(a_reader_becomes_the_writer, "a reader becomes the writer")
 {
 	struct pair pair = pair_new("upgrade");
 	struct rowlock_errinfo err;
 	struct wait waiting;
 
-	(void) state;
 	assert_code(rw_upgrade(pair.one, 0, &err), ROWLOCK_ENOTHELD, &err);
 	expect_read(pair.one, 0);
 	assert_ok(rw_upgrade(pair.one, 0, &err));
@@ -43,13 +42,13 @@ static void a_reader_becomes_the_writer(void **state)
 }
 
 /* And may be asked for again; others may read beside it. */
-static void an_upgrade_that_is_canceled_reads_on(void **state)
+CASE(an_upgrade_that_is_canceled_reads_on,
+     "an upgrade that is canceled reads on")
 {
 	struct pair pair = pair_new("canceled");
 	struct rowlock_errinfo err;
 	struct wait waiting;
 
-	(void) state;
 	expect_read(pair.one, 0);
 	expect_read(pair.two, 0);
 	begin_wait(&waiting, pair.one, rw_upgrade);
@@ -70,14 +69,14 @@ static void an_upgrade_that_is_canceled_reads_on(void **state)
 }
 
 /* Those of the same client, too. */
-static void an_upgrade_waits_for_who_shares_its_row(void **state)
+CASE(an_upgrade_waits_for_who_shares_its_row,
+     "an upgrade waits for who shares its row")
 {
 	struct pair pair = pair_new("shared");
 	struct rw other = make(pair.clients[0], pair.name);
 	struct rowlock_errinfo err;
 	struct wait waiting;
 
-	(void) state;
 	expect_read(pair.one, 0);
 	/* A try has a row of its own; who waits joins. */
 	assert_ok(rw_read(other, 1000, &err));
@@ -94,7 +93,8 @@ static void an_upgrade_waits_for_who_shares_its_row(void **state)
 }
 
 /* However long handles of the client may join a reader's row otherwise. */
-static void who_comes_during_an_upgrade_does_not_join(void **state)
+CASE(who_comes_during_an_upgrade_does_not_join,
+     "who comes during an upgrade does not join")
 {
 	struct rowlock_client_options like =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -104,7 +104,6 @@ static void who_comes_during_an_upgrade_does_not_join(void **state)
 	struct wait waiting;
 	struct rw one, other;
 
-	(void) state;
 	like.handover_ms = 60000;
 	client = test_client_with(&like);
 	one = make(client, pair.name);
@@ -135,33 +134,6 @@ static int read_once(struct rw rwlock, uint64_t wait_ms,
 	return code ? code : rowlock_release(rwlock.reader, reterr);
 }
 
-static void the_writer_becomes_a_reader(void **state)
-{
-	struct pair pair = pair_new("downgrade");
-	struct rw other = make(pair.clients[0], pair.name);
-	struct rowlock_errinfo err;
-	struct wait reading;
-	struct wait writing;
-
-	(void) state;
-	assert_code(rw_downgrade(pair.one, 0, &err), ROWLOCK_ENOTHELD, &err);
-	expect_write(pair.one, 0);
-	/* Others want it, here and elsewhere. */
-	begin_wait(&reading, other, read_once);
-	begin_wait(&writing, pair.two, rw_write);
-	assert_ok(rw_downgrade(pair.one, 0, &err));
-	assert_int_equal(rw_held(pair.one), RW_READ);
-	await_writer(&pair);
-	assert_ok(rowlock_verify(pair.one.reader, &err));
-	assert_int_equal(rw_held(pair.two), RW_NONE);
-	release(pair.one);
-	end_wait(&writing, 0, "a writer after the one that read in the end");
-	release(pair.two);
-	end_wait(&reading, 0, "a reader beside a downgrade and a writer");
-	end(other);
-	pair_end(&pair);
-}
-
 /* It has nothing, and is of use again. */
 static void expect_loss(struct rw rwlock)
 {
@@ -175,12 +147,12 @@ static void expect_loss(struct rw rwlock)
 }
 
 /* Somebody may have written since. */
-static void an_upgrade_tells_that_its_reader_was_gone(void **state)
+CASE(an_upgrade_tells_that_its_reader_was_gone,
+     "an upgrade tells that its reader was gone")
 {
 	struct pair pair = pair_new("gone");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	expect_read(pair.one, 0);
 	test_sql(pair.sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 pair.name);
@@ -199,12 +171,11 @@ static void an_upgrade_tells_that_its_reader_was_gone(void **state)
 
 /* However often it read; and a reader that was lost, and not released since,
  * does not keep its writer from reading. */
-static void a_loss_leaves_nothing_to_release(void **state)
+CASE(a_loss_leaves_nothing_to_release, "a loss leaves nothing to release")
 {
 	struct pair pair = pair_new("levels");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (int i = 0; i < 3; i++)
 		expect_read(pair.one, 0);
 	test_sql(pair.sql, "DELETE FROM business_lease WHERE name = '%s'",
@@ -235,13 +206,13 @@ static void await_delete(struct test_sql *sql)
 }
 
 /* Both rows were there when it looked. Then somebody removes the reader's. */
-static void an_upgrade_tells_of_a_loss_behind_its_look(void **state)
+CASE(an_upgrade_tells_of_a_loss_behind_its_look,
+     "an upgrade tells of a loss behind its look")
 {
 	struct pair pair = pair_new("behind-look");
 	struct wait waiting;
 	uint64_t slot;
 
-	(void) state;
 	expect_read(pair.one, 0);
 	slot = test_sql_number(
 	    pair.sql, "SELECT slot FROM business_lease WHERE name = '%s'",
@@ -339,9 +310,9 @@ static void change_behind(const char *word, const char *then, rw_call acquire,
 	pair_end(&pair);
 }
 
-static void a_change_is_not_believed_for_want_of_an_answer(void **state)
+CASE(a_change_is_not_believed_for_want_of_an_answer,
+     "upgrade and downgrade are not believed for want of an answer")
 {
-	(void) state;
 	change_behind("up", "rst", rw_read, rw_upgrade);
 	change_behind("down", "rst", rw_write, rw_downgrade);
 	/* All of the call's time is over then. */
@@ -365,9 +336,9 @@ static void change_unanswered(const char *word, rw_call acquire, rw_call change)
 	pair_end(&pair);
 }
 
-static void a_change_stands_though_its_end_is_not_answered(void **state)
+CASE(a_change_stands_though_its_end_is_not_answered,
+     "upgrade and downgrade stand though their end is not answered")
 {
-	(void) state;
 	change_unanswered("up-unheard", rw_read, rw_upgrade);
 	change_unanswered("down-unheard", rw_write, rw_downgrade);
 }
@@ -379,13 +350,13 @@ static void told(struct rowlock *lock, void *arg)
 }
 
 /* And that another writes by now: there is nothing to read beside. */
-static void a_downgrade_tells_that_another_writes(void **state)
+CASE(a_downgrade_tells_that_another_writes,
+     "a downgrade tells that another writes by now")
 {
 	struct pair pair = pair_new("behind");
 	struct test_event lost = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(pair.one.writer, told, &lost);
 	expect_write(pair.one, 0);
 	assert_ok(
@@ -402,6 +373,32 @@ static void a_downgrade_tells_that_another_writes(void **state)
 	pair_end(&pair);
 }
 
+CASE(the_writer_becomes_a_reader, "the writer becomes a reader")
+{
+	struct pair pair = pair_new("downgrade");
+	struct rw other = make(pair.clients[0], pair.name);
+	struct rowlock_errinfo err;
+	struct wait reading;
+	struct wait writing;
+
+	assert_code(rw_downgrade(pair.one, 0, &err), ROWLOCK_ENOTHELD, &err);
+	expect_write(pair.one, 0);
+	/* Others want it, here and elsewhere. */
+	begin_wait(&reading, other, read_once);
+	begin_wait(&writing, pair.two, rw_write);
+	assert_ok(rw_downgrade(pair.one, 0, &err));
+	assert_int_equal(rw_held(pair.one), RW_READ);
+	await_writer(&pair);
+	assert_ok(rowlock_verify(pair.one.reader, &err));
+	assert_int_equal(rw_held(pair.two), RW_NONE);
+	release(pair.one);
+	end_wait(&writing, 0, "a writer after the one that read in the end");
+	release(pair.two);
+	end_wait(&reading, 0, "a reader beside a downgrade and a writer");
+	end(other);
+	pair_end(&pair);
+}
+
 static uint64_t token_of(struct rw rwlock)
 {
 	struct rowlock_errinfo err;
@@ -412,33 +409,6 @@ static uint64_t token_of(struct rw rwlock)
 	assert_ok(rowlock_token(rw_side(rwlock), &again, &err));
 	assert_true(token > 0 && token == again);
 	return token;
-}
-
-static void tokens_rise_from_writer_to_writer(void **state)
-{
-	struct pair pair = pair_new("token");
-	struct rowlock_errinfo err;
-	uint64_t token;
-	uint64_t last;
-
-	(void) state;
-	assert_code(rowlock_token(pair.one.reader, &token, &err),
-		    ROWLOCK_ENOTHELD, &err);
-	expect_write(pair.one, 0);
-	last = token_of(pair.one);
-	assert_ok(rw_downgrade(pair.one, 0, &err));
-	token = token_of(pair.one);
-	assert_true(token > last);
-	last = token;
-	expect_read(pair.two, 0);
-	token = token_of(pair.two);
-	assert_true(token > last);
-	last = token;
-	release(pair.one);
-	assert_ok(rw_upgrade(pair.two, 0, &err));
-	assert_true(token_of(pair.two) > last);
-	release(pair.two);
-	pair_end(&pair);
 }
 
 struct draw {
@@ -469,7 +439,8 @@ static void await_draws(struct test_sql *sql, unsigned int count)
 }
 
 /* Both draw at one moment, as neither has a token when it asks. */
-static void who_shares_a_row_shares_its_token(void **state)
+CASE(who_shares_a_row_shares_its_token,
+     "who shares a row shares its token, also if both draw")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -478,7 +449,6 @@ static void who_shares_a_row_shares_its_token(void **state)
 	struct draw draws[2] = { { .code = 0 } };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	options.handover_ms = 60000;
 	client = test_client_with(&options);
 	/* The name's row is there from now on, to be locked. */
@@ -515,38 +485,30 @@ static void who_shares_a_row_shares_its_token(void **state)
 	pair_end(&pair);
 }
 
-int main(void)
+CASE(tokens_rise_from_writer_to_writer, "tokens rise from writer to writer")
 {
-	const struct CMUnitTest tests[] = {
-		TEST("a reader becomes the writer",
-		     a_reader_becomes_the_writer),
-		TEST("an upgrade that is canceled reads on",
-		     an_upgrade_that_is_canceled_reads_on),
-		TEST("an upgrade waits for who shares its row",
-		     an_upgrade_waits_for_who_shares_its_row),
-		TEST("who comes during an upgrade does not join",
-		     who_comes_during_an_upgrade_does_not_join),
-		TEST("an upgrade tells that its reader was gone",
-		     an_upgrade_tells_that_its_reader_was_gone),
-		TEST("a loss leaves nothing to release",
-		     a_loss_leaves_nothing_to_release),
-		TEST("an upgrade tells of a loss behind its look",
-		     an_upgrade_tells_of_a_loss_behind_its_look),
-		TEST("upgrade and downgrade are not believed for want of an "
-		     "answer",
-		     a_change_is_not_believed_for_want_of_an_answer),
-		TEST("upgrade and downgrade stand though their end is not "
-		     "answered",
-		     a_change_stands_though_its_end_is_not_answered),
-		TEST("a downgrade tells that another writes by now",
-		     a_downgrade_tells_that_another_writes),
-		TEST("the writer becomes a reader",
-		     the_writer_becomes_a_reader),
-		TEST("who shares a row shares its token, also if both draw",
-		     who_shares_a_row_shares_its_token),
-		TEST("tokens rise from writer to writer",
-		     tokens_rise_from_writer_to_writer),
-	};
+	struct pair pair = pair_new("token");
+	struct rowlock_errinfo err;
+	uint64_t token;
+	uint64_t last;
 
-	return test_main(tests);
+	assert_code(rowlock_token(pair.one.reader, &token, &err),
+		    ROWLOCK_ENOTHELD, &err);
+	expect_write(pair.one, 0);
+	last = token_of(pair.one);
+	assert_ok(rw_downgrade(pair.one, 0, &err));
+	token = token_of(pair.one);
+	assert_true(token > last);
+	last = token;
+	expect_read(pair.two, 0);
+	token = token_of(pair.two);
+	assert_true(token > last);
+	last = token;
+	release(pair.one);
+	assert_ok(rw_upgrade(pair.two, 0, &err));
+	assert_true(token_of(pair.two) > last);
+	release(pair.two);
+	pair_end(&pair);
 }
+
+CASE_MAIN(test_main)

@@ -59,14 +59,14 @@ static void *wait_canceled(void *arg)
 
 /* pthread_cancel() comes when the call is over: a thread that ended in it would
  * take a mutex and its place in the line with it. */
-static void a_thread_is_not_canceled_inside_a_call(void **state)
+CASE(a_thread_is_not_canceled_inside_a_call,
+     "a thread is not canceled inside a call")
 {
 	const char *name = test_name("pthread");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock_errinfo err;
 	size_t i;
 
-	(void) state;
 	for (i = 0; i < TEST_SIZE(both); i++) {
 		struct test_actor actor =
 		    test_actor_start(both[i], name, TTL_MS);
@@ -129,11 +129,11 @@ static void cancels(enum rowlock_strategy strategy, bool far)
 	test_actor_end(&actor);
 }
 
-static void a_cancel_ends_a_wait_for_another_process(void **state)
+CASE(a_cancel_ends_a_wait_for_another_process,
+     "a cancel ends a wait for another process")
 {
 	int round;
 
-	(void) state;
 	/* The cancel meets the wait at another point each time. */
 	for (round = 0; round < 5; round++) {
 		cancels(ROWLOCK_LEASE, true);
@@ -141,14 +141,14 @@ static void a_cancel_ends_a_wait_for_another_process(void **state)
 	}
 }
 
-static void a_cancel_ends_a_wait_for_a_thread(void **state)
+CASE(a_cancel_ends_a_wait_for_a_thread,
+     "a cancel ends a wait for a thread of this process")
 {
-	(void) state;
 	cancels(ROWLOCK_LEASE, false);
 	cancels(ROWLOCK_ROW, false);
 }
 
-static void a_timed_wait_ends(void **state)
+CASE(a_timed_wait_ends, "a timed wait ends as TIMEDOUT, a try as BUSY")
 {
 	const char *name = test_name("timed");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -156,7 +156,6 @@ static void a_timed_wait_ends(void **state)
 	uint64_t began;
 	size_t i;
 
-	(void) state;
 	for (i = 0; i < TEST_SIZE(both); i++) {
 		struct test_actor actor =
 		    test_actor_start(both[i], name, TTL_MS);
@@ -202,7 +201,7 @@ static void *stand_in_line(void *arg)
 
 /* Who came first cannot be seen from outside, so only this is checked: each is
  * served, once. The order is a matter of the queue's own tests. */
-static void all_local_waiters_are_served(void **state)
+CASE(all_local_waiters_are_served, "all waiters of a process are served")
 {
 	const char *name = test_name("line");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -212,7 +211,6 @@ static void all_local_waiters_are_served(void **state)
 	struct rowlock_errinfo err;
 	int i;
 
-	(void) state;
 	assert_ok(rowlock_acquire(holder, 0, &err));
 	for (i = 0; i < 20; i++) {
 		lines[i] = (struct line){ .number = i,
@@ -236,12 +234,12 @@ static void all_local_waiters_are_served(void **state)
 	test_end(holder, client);
 }
 
-static void a_waiter_gets_it_when_the_holder_lets_go(void **state)
+CASE(a_waiter_gets_it_when_the_holder_lets_go,
+     "a waiter gets the name when its holder lets go")
 {
 	const char *name = test_name("next");
 	size_t i;
 
-	(void) state;
 	for (i = 0; i < TEST_SIZE(both); i++) {
 		struct test_actor a = test_actor_start(both[i], name, TTL_MS);
 		struct test_actor b = test_actor_start(both[i], name, TTL_MS);
@@ -259,22 +257,4 @@ static void a_waiter_gets_it_when_the_holder_lets_go(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a thread is not canceled inside a call",
-		     a_thread_is_not_canceled_inside_a_call),
-		TEST("a cancel ends a wait for another process",
-		     a_cancel_ends_a_wait_for_another_process),
-		TEST("a cancel ends a wait for a thread of this process",
-		     a_cancel_ends_a_wait_for_a_thread),
-		TEST("a timed wait ends as TIMEDOUT, a try as BUSY",
-		     a_timed_wait_ends),
-		TEST("all waiters of a process are served",
-		     all_local_waiters_are_served),
-		TEST("a waiter gets the name when its holder lets go",
-		     a_waiter_gets_it_when_the_holder_lets_go),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -217,15 +217,15 @@ static void are_seen_and_served_in_order(enum rowlock_strategy strategy,
 	test_client_end(client);
 }
 
-static void waiters_for_a_lease_are_in_order(void **state)
+CASE(waiters_for_a_lease_are_in_order,
+     "waiters for a lease are seen, and served, in order")
 {
-	(void) state;
 	are_seen_and_served_in_order(ROWLOCK_LEASE, test_name("lease"));
 }
 
-static void waiters_for_a_row_are_in_order(void **state)
+CASE(waiters_for_a_row_are_in_order,
+     "waiters for a row are seen, and served, in order")
 {
-	(void) state;
 	are_seen_and_served_in_order(ROWLOCK_ROW, test_name("row"));
 }
 
@@ -272,7 +272,7 @@ static struct thread semaphore(const char *name)
 }
 
 /* The first in line asks for them, with the bell; the next one stands. */
-static void waiters_for_permits_are_seen(void **state)
+CASE(waiters_for_permits_are_seen, "waiters for permits are seen")
 {
 	const char *name = test_name("permits");
 	struct rowlock_client *client = onlooker();
@@ -280,7 +280,6 @@ static void waiters_for_permits_are_seen(void **state)
 	struct rowlock_errinfo err;
 	struct seen seen;
 
-	(void) state;
 	holder = semaphore(name);
 	one = semaphore(name);
 	two = semaphore(name);
@@ -320,41 +319,6 @@ static struct thread writer(const char *name, const char *program)
 	return thread;
 }
 
-/* The first of them may be no more in line, and ask by itself. */
-static void waiters_for_a_read_write_lock_are_seen(void **state)
-{
-	const char *name = test_name("rwlock");
-	struct rowlock_client *client = onlooker();
-	struct thread holder = writer(name, "holder");
-	struct thread one = writer(name, "one");
-	struct thread two = writer(name, "two");
-	uint64_t since = test_now_ns();
-	struct rowlock_errinfo err;
-	struct seen seen;
-
-	(void) state;
-	assert_ok(rowlock_acquire(holder.lock, 0, &err));
-	go(&one);
-	go(&two);
-	for (;;) {
-		seen = look(client, name);
-		if (seen.count && seen.at[seen.count - 1].since)
-			break;
-		test_keep_waiting(since, "one to stand in line for '%s'", name);
-	}
-	assert_in_range(seen.count, 1, 2);
-	for (size_t i = 0; i < seen.count; i++) {
-		assert_int_equal(seen.at[i].kind, ROWLOCK_KIND_RWLOCK);
-		assert_int_equal(seen.at[i].place, i + 1);
-		assert_string_not_equal(seen.at[i].program, "holder");
-	}
-	assert_ok(rowlock_release(holder.lock, &err));
-	end_thread(&one);
-	end_thread(&two);
-	test_end(holder.lock, holder.client);
-	test_client_end(client);
-}
-
 /* --------------------------------------------------------- the line of a row
  */
 
@@ -382,7 +346,7 @@ static void put_hex(char *to, const char *text)
 /* The first in line has the bell, and asks for the row; it is not known since
  * when it waits. The one behind it stands in line, as rowlock_acquire() does.
  */
-static void line_of_a_row_is_behind_its_first(void **state)
+CASE(line_of_a_row_is_behind_its_first, "the line of a row is behind its first")
 {
 	const char *name = test_name("line");
 	struct rowlock_client *client = onlooker();
@@ -392,7 +356,6 @@ static void line_of_a_row_is_behind_its_first(void **state)
 	char bell[40], hex[81] = "";
 	struct seen seen;
 
-	(void) state;
 	snprintf(bell, sizeof(bell), "%s", bell_of_kind(hand, 'x', name));
 	put_hex(hex, bell);
 	test_sql(hand, "INSERT INTO business_lock (name) VALUES ('%s')", name);
@@ -428,6 +391,41 @@ static void line_of_a_row_is_behind_its_first(void **state)
 	test_client_end(client);
 }
 
+/* The first of them may be no more in line, and ask by itself. */
+CASE(waiters_for_a_read_write_lock_are_seen,
+     "waiters for a read/write lock are seen")
+{
+	const char *name = test_name("rwlock");
+	struct rowlock_client *client = onlooker();
+	struct thread holder = writer(name, "holder");
+	struct thread one = writer(name, "one");
+	struct thread two = writer(name, "two");
+	uint64_t since = test_now_ns();
+	struct rowlock_errinfo err;
+	struct seen seen;
+
+	assert_ok(rowlock_acquire(holder.lock, 0, &err));
+	go(&one);
+	go(&two);
+	for (;;) {
+		seen = look(client, name);
+		if (seen.count && seen.at[seen.count - 1].since)
+			break;
+		test_keep_waiting(since, "one to stand in line for '%s'", name);
+	}
+	assert_in_range(seen.count, 1, 2);
+	for (size_t i = 0; i < seen.count; i++) {
+		assert_int_equal(seen.at[i].kind, ROWLOCK_KIND_RWLOCK);
+		assert_int_equal(seen.at[i].place, i + 1);
+		assert_string_not_equal(seen.at[i].program, "holder");
+	}
+	assert_ok(rowlock_release(holder.lock, &err));
+	end_thread(&one);
+	end_thread(&two);
+	test_end(holder.lock, holder.client);
+	test_client_end(client);
+}
+
 /* ------------------------------------------------------------ not allowed */
 
 static bool sees_others(struct test_sql *sql)
@@ -437,7 +435,8 @@ static bool sees_others(struct test_sql *sql)
 				    "PRIVILEGE_TYPE IN ('PROCESS', 'SUPER')");
 }
 
-static void account_that_may_not_see_is_told_so(void **state)
+CASE(account_that_may_not_see_is_told_so,
+     "an account that may not see others is told so")
 {
 	const char *name = test_name("blind");
 	const char *admin = getenv("ROWLOCK_TEST_ADMIN_DSN");
@@ -447,7 +446,6 @@ static void account_that_may_not_see_is_told_so(void **state)
 	struct test_actor holder, other;
 	char incomplete[256];
 
-	(void) state;
 	if (sees_others(sql))
 		skip();
 	holder = test_actor_start(ROWLOCK_LEASE, name, LONG_TTL_MS);
@@ -472,7 +470,7 @@ static void account_that_may_not_see_is_told_so(void **state)
 	test_sql_end(sql);
 }
 
-static void wrong_questions_are_refused(void **state)
+CASE(wrong_questions_are_refused, "wrong questions are refused")
 {
 	struct rowlock_client *client = test_client(LONG_TTL_MS);
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
@@ -480,7 +478,6 @@ static void wrong_questions_are_refused(void **state)
 	struct seen seen = { .count = 0 };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_code(
 	    rowlock_list_waiters(client, &options, NULL, NULL, NULL, &err),
 	    ROWLOCK_EINVAL, &err);
@@ -504,25 +501,8 @@ static void wrong_questions_are_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST("waiters for a lease are seen, and served, in order",
-		     waiters_for_a_lease_are_in_order),
-		TEST("waiters for a row are seen, and served, in order",
-		     waiters_for_a_row_are_in_order),
-		TEST("waiters for permits are seen",
-		     waiters_for_permits_are_seen),
-		TEST("the line of a row is behind its first",
-		     line_of_a_row_is_behind_its_first),
-		TEST("waiters for a read/write lock are seen",
-		     waiters_for_a_read_write_lock_are_seen),
-		TEST("an account that may not see others is told so",
-		     account_that_may_not_see_is_told_so),
-		TEST("wrong questions are refused",
-		     wrong_questions_are_refused),
-	};
-
 	if (!getenv("ROWLOCK_TEST_ADMIN_DSN"))
 		return test_skip_all("needs an account that may see all: set "
 				     "ROWLOCK_TEST_ADMIN_DSN");
-	return test_main(tests);
+	return test_main();
 }

@@ -125,33 +125,6 @@ static void let_lead(struct person *leader, struct person *heavy)
 
 /* ------------------------------------------------------------- who leads */
 
-static void the_heaviest_of_those_who_wait_is_elected(void **state)
-{
-	const char *name = test_name("weights");
-	struct test_sql *sql = test_sql_open();
-	struct person leader, light, heavy;
-
-	(void) state;
-	begin(&leader, name, 0);
-	begin(&light, name, 1);
-	begin(&heavy, name, 5);
-	lead(&leader);
-	stand(&light, sql, name);
-	stand(&heavy, sql, name);
-	resign(&leader);
-	await_elected(&heavy);
-	assert_int_equal(rowlock_held(light.election), 0);
-	assert_int_equal(standing(sql, name), 1);
-	resign(&heavy);
-	await_elected(&light);
-	assert_int_equal(standing(sql, name), 0);
-	resign(&light);
-	end(&leader);
-	end(&light);
-	end(&heavy);
-	test_sql_end(sql);
-}
-
 static void assert_no_challenger(const struct person *person)
 {
 	struct rowlock_errinfo err;
@@ -164,7 +137,8 @@ static void assert_no_challenger(const struct person *person)
 }
 
 /* None yields to the other, nor is the other's challenger. */
-static void of_one_weight_each_leads_in_its_turn(void **state)
+CASE(of_one_weight_each_leads_in_its_turn,
+     "of one weight each leads in its turn")
 {
 	const char *name = test_name("even");
 	struct test_sql *sql = test_sql_open();
@@ -172,7 +146,6 @@ static void of_one_weight_each_leads_in_its_turn(void **state)
 	uint64_t began;
 	int first;
 
-	(void) state;
 	begin(&leader, name, 5);
 	begin(&two[0], name, 5);
 	begin(&two[1], name, 5);
@@ -198,7 +171,34 @@ static void of_one_weight_each_leads_in_its_turn(void **state)
 	test_sql_end(sql);
 }
 
-static void a_leader_hears_of_a_heavier_one(void **state)
+CASE(the_heaviest_of_those_who_wait_is_elected,
+     "the heaviest of those who wait is elected")
+{
+	const char *name = test_name("weights");
+	struct test_sql *sql = test_sql_open();
+	struct person leader, light, heavy;
+
+	begin(&leader, name, 0);
+	begin(&light, name, 1);
+	begin(&heavy, name, 5);
+	lead(&leader);
+	stand(&light, sql, name);
+	stand(&heavy, sql, name);
+	resign(&leader);
+	await_elected(&heavy);
+	assert_int_equal(rowlock_held(light.election), 0);
+	assert_int_equal(standing(sql, name), 1);
+	resign(&heavy);
+	await_elected(&light);
+	assert_int_equal(standing(sql, name), 0);
+	resign(&light);
+	end(&leader);
+	end(&light);
+	end(&heavy);
+	test_sql_end(sql);
+}
+
+CASE(a_leader_hears_of_a_heavier_one, "a leader hears of a heavier candidate")
 {
 	const char *name = test_name("challenger");
 	struct test_sql *sql = test_sql_open();
@@ -207,7 +207,6 @@ static void a_leader_hears_of_a_heavier_one(void **state)
 	unsigned int weight = 1;
 	uint64_t stood_ms = 1;
 
-	(void) state;
 	begin(&leader, name, 3);
 	begin(&heavy, name, 5);
 	lead(&leader);
@@ -255,7 +254,7 @@ static int tell(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-static void a_list_tells_who_waits(void **state)
+CASE(a_list_tells_who_waits, "a list tells who waits")
 {
 	const char *name = test_name("list");
 	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
@@ -264,7 +263,6 @@ static void a_list_tells_who_waits(void **state)
 	struct person leader, heavy;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	begin_both(&leader, &heavy, sql, name);
 	what.pattern = name;
 	assert_ok(rowlock_list(leader.client, &what, tell, &told, &err));
@@ -301,14 +299,14 @@ static void remove_candidate(struct test_sql *sql, const char *name)
 }
 
 /* One that beats, and never takes what it is yielded to. */
-static void who_is_yielded_to_in_vain_is_passed_over(void **state)
+CASE(who_is_yielded_to_in_vain_is_passed_over,
+     "who is yielded to in vain is passed over")
 {
 	const char *name = test_name("in-vain");
 	struct test_sql *sql = test_sql_open();
 	struct rowlock_errinfo err;
 	struct person light;
 
-	(void) state;
 	begin(&light, name, 3);
 	add_candidate(sql, name, "weight=4", 60);
 	assert_code(rowlock_acquire(light.election, 0, &err), ROWLOCK_EBUSY,
@@ -320,7 +318,8 @@ static void who_is_yielded_to_in_vain_is_passed_over(void **state)
 	test_sql_end(sql);
 }
 
-static void nobody_yields_to_the_dead_or_to_nonsense(void **state)
+CASE(nobody_yields_to_the_dead_or_to_nonsense,
+     "nobody yields to the dead, or to nonsense")
 {
 	static const struct {
 		const char *info;
@@ -334,7 +333,6 @@ static void nobody_yields_to_the_dead_or_to_nonsense(void **state)
 	struct test_sql *sql = test_sql_open();
 	struct person light;
 
-	(void) state;
 	begin(&light, name, 3);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		add_candidate(sql, name, cases[i].info, cases[i].left_s);
@@ -405,7 +403,8 @@ static void ask_now(struct rowlock_client *client, const char *name,
 }
 
 /* One takes the lock and gives it back: it has led at no time. */
-static void observers_are_told_of_those_that_led(void **state)
+CASE(observers_are_told_of_those_that_led,
+     "observers are told of those that led")
 {
 	const char *name = test_name("observed");
 	struct test_sql *sql = test_sql_open();
@@ -415,7 +414,6 @@ static void observers_are_told_of_those_that_led(void **state)
 	struct rowlock_errinfo err;
 	uint64_t term;
 
-	(void) state;
 	begin(&light, name, 3);
 	begin(&heavy, name, 5);
 	observe(&changes, client, name);
@@ -447,7 +445,7 @@ static void observers_are_told_of_those_that_led(void **state)
 }
 
 /* The same name may have permits, too. */
-static void candidates_are_no_permits(void **state)
+CASE(candidates_are_no_permits, "candidates are no permits")
 {
 	const char *name = test_name("permits");
 	struct test_sql *sql = test_sql_open();
@@ -455,7 +453,6 @@ static void candidates_are_no_permits(void **state)
 	unsigned int permits, used;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	begin_both(&leader, &heavy, sql, name);
 	assert_ok(rowlock_semaphore_resize(leader.client, name, 3, &err));
 	assert_ok(rowlock_semaphore_count(leader.client, name, &permits, &used,
@@ -503,12 +500,11 @@ static void ask_for_a_challenger(struct person *person)
 }
 
 /* Its row, the look for others, its term, and its end. */
-static void a_weight_costs_a_look(void **state)
+CASE(a_weight_costs_a_look, "a weight costs a look")
 {
 	struct test_sql *sql = test_sql_open();
 	struct person weighted;
 
-	(void) state;
 	begin(&weighted, test_name("weighted"), 5);
 	assert_int_equal(cost(sql, &weighted, lead_and_resign), 4);
 	assert_int_equal(cost(sql, &weighted, ask_for_a_challenger), 1);
@@ -516,25 +512,4 @@ static void a_weight_costs_a_look(void **state)
 	test_sql_end(sql);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("of one weight each leads in its turn",
-		     of_one_weight_each_leads_in_its_turn),
-		TEST("the heaviest of those who wait is elected",
-		     the_heaviest_of_those_who_wait_is_elected),
-		TEST("a leader hears of a heavier candidate",
-		     a_leader_hears_of_a_heavier_one),
-		TEST("a list tells who waits", a_list_tells_who_waits),
-		TEST("who is yielded to in vain is passed over",
-		     who_is_yielded_to_in_vain_is_passed_over),
-		TEST("nobody yields to the dead, or to nonsense",
-		     nobody_yields_to_the_dead_or_to_nonsense),
-		TEST("observers are told of those that led",
-		     observers_are_told_of_those_that_led),
-		TEST("candidates are no permits", candidates_are_no_permits),
-		TEST("a weight costs a look", a_weight_costs_a_look),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

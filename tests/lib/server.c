@@ -201,8 +201,7 @@ void test_tell_own_server(void)
 			 0);
 }
 
-static int run_own(const char *group, const struct CMUnitTest *tests, size_t n,
-		   const char *options)
+static int run_own(const char *options)
 {
 	const char *base = getenv("TMPDIR");
 	bool tls = test_wants_tls();
@@ -225,21 +224,19 @@ static int run_own(const char *group, const struct CMUnitTest *tests, size_t n,
 	if (sandbox(start))
 		return 99;
 	test_use_dsn(test_server_dsn(""));
-	failed = test_run(group, tests, n);
+	failed = test_main();
 	if (*replica_dir)
 		sandbox_in(replica_dir, "stop");
 	sandbox("stop");
 	return failed;
 }
 
-int test_run_own_server(const char *group, const struct CMUnitTest *tests,
-			size_t n)
+int test_main_own_server(void)
 {
-	return run_own(group, tests, n, "");
+	return run_own("");
 }
 
-int test_run_own_primary(const char *group, const struct CMUnitTest *tests,
-			 size_t n)
+int test_main_own_primary(void)
 {
-	return run_own(group, tests, n, " --log-bin");
+	return run_own(" --log-bin");
 }

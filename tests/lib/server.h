@@ -11,18 +11,12 @@
 #include "sql.h"
 #include "test.h"
 
-/** Start it and let test_dsn() be its application account, run @tests, stop
- *  it; 77 if there is no mariadbd. For main(). */
-#define test_main_own_server(tests)                                            \
-	test_run_own_server(#tests, tests, TEST_SIZE(tests))
-int test_run_own_server(const char *group, const struct CMUnitTest *tests,
-			size_t n);
+/** Start it and let test_dsn() be its application account, play all cases, stop
+ *  it; 77 if there is no mariadbd. For CASE_MAIN(). */
+int test_main_own_server(void);
 
 /** The same with one that can have a replica. */
-#define test_main_own_primary(tests)                                           \
-	test_run_own_primary(#tests, tests, TEST_SIZE(tests))
-int test_run_own_primary(const char *group, const struct CMUnitTest *tests,
-			 size_t n);
+int test_main_own_primary(void);
 
 /** Make and start its replica, once; it stops with the tests. Returns a
  *  connection of its root. */

@@ -88,17 +88,17 @@ static int tell_server(void **state)
 	return 0;
 }
 
-int test_run(const char *group, const struct CMUnitTest *tests, size_t n)
+int test_main(void)
 {
 	int failed;
 	size_t i;
 
 	if (!own_dsn && test_wants_tls())
-		return test_run_own_server(group, tests, n);
+		return test_main_own_server();
 	if (!test_dsn())
 		return test_skip_all("no server: set ROWLOCK_TEST_DSN, or run "
 				     "tools/check");
-	failed = _cmocka_run_group_tests(group, tests, n, tell_server, NULL);
+	failed = case_run(tell_server, NULL);
 	if (*prefix && !own_dsn)
 		remove_names();
 	for (i = 0; i < TEST_SIZE(names); i++)

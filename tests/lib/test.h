@@ -11,32 +11,22 @@
  * long an event may stay away before the test is called hung.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include <rowlock/admin.h>
 
 #include <sched.h>
 
+#include "case.h"
 #include "code.h"
 #include "patience.h"
 
-/** A test and the sentence that it proves. */
-#define TEST(sentence, function)                                               \
-	{                                                                      \
-		sentence, function, NULL, NULL, NULL                           \
-	}
-
 #define TEST_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/** Run @tests; 77 if there is no server. For main(). */
-#define test_main(tests) test_run(#tests, tests, TEST_SIZE(tests))
-int test_run(const char *group, const struct CMUnitTest *tests, size_t n);
+/** Play all cases; 77 if there is no server. For CASE_MAIN(). */
+int test_main(void);
 
 /** Say that all tests are skipped, and why; returns main()'s result. */
 int test_skip_all(const char *reason);

@@ -36,7 +36,7 @@ EXAMPLE = '''static void *run(void *arg)
 	return NULL;
 }
 
-static void a_case(void **state)
+CASE(a_case, "its sentence")
 {
 	pthread_create(&thread, NULL, run, NULL);
 	assert_true(1);

@@ -12,13 +12,12 @@
 
 /* ------------------------------------------------------------------- acts */
 
-static void a_delay_is_waited_for(void **state)
+CASE(a_delay_is_waited_for, "a delay is waited for")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 	uint64_t began = test_now_ns();
 
-	(void) state;
 	px_tell(proxy, "request do delay ms=60\nreply do delay ms=60");
 	px_assert_answers(mysql);
 	assert_true(test_ms(began, test_now_ns()) >= 119);
@@ -49,25 +48,24 @@ static void end_with(const char *rule, bool executed)
 	proxy_end(proxy);
 }
 
-static void a_dropped_request_is_not_executed(void **state)
+CASE(a_dropped_request_is_not_executed, "a dropped request is not executed")
 {
-	(void) state;
 	end_with("request sql=INSERT* do drop", false);
 }
 
-static void a_request_is_executed_although_its_reply_is_dropped(void **state)
+CASE(a_request_is_executed_although_its_reply_is_dropped,
+     "a request is executed although its reply is dropped")
 {
-	(void) state;
 	end_with("reply sql=INSERT* do drop", true);
 }
 
-static void a_held_request_lands_after_its_client_has_gone(void **state)
+CASE(a_held_request_lands_after_its_client_has_gone,
+     "a held request lands after its client has gone")
 {
 	const char *name = test_name("zombie");
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 
-	(void) state;
 	px_tell(proxy, "request sql=INSERT* do hold then=rst");
 	assert_int_equal(px_run(mysql, px_insert(name), NULL, 0), 2013);
 	mysql_close(mysql);
@@ -81,13 +79,13 @@ static void a_held_request_lands_after_its_client_has_gone(void **state)
 	proxy_end(proxy);
 }
 
-static void a_held_request_is_executed_behind_a_silent_client(void **state)
+CASE(a_held_request_is_executed_behind_a_silent_client,
+     "a held request is executed behind a silent client")
 {
 	const char *name = test_name("held");
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 
-	(void) state;
 	px_tell(proxy, "request sql=INSERT* do hold then=silence");
 	px_assert_gone(px_run(mysql, px_insert(name), NULL, 0));
 	assert_false(px_is_there(name));
@@ -102,13 +100,12 @@ static void a_held_request_is_executed_behind_a_silent_client(void **state)
 	proxy_end(proxy);
 }
 
-static void a_cut_packet_never_becomes_whole(void **state)
+CASE(a_cut_packet_never_becomes_whole, "a cut packet never becomes whole")
 {
 	const char *name = test_name("cut");
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 
-	(void) state;
 	px_tell(proxy, "request sql=INSERT* do cut byte=9");
 	assert_int_equal(px_run(mysql, px_insert(name), NULL, 0), 2013);
 	mysql_close(mysql);
@@ -120,13 +117,12 @@ static void a_cut_packet_never_becomes_whole(void **state)
 	proxy_end(proxy);
 }
 
-static void a_dribbled_reply_comes_byte_by_byte(void **state)
+CASE(a_dribbled_reply_comes_byte_by_byte, "a dribbled reply comes byte by byte")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 	uint64_t began = test_now_ns();
 
-	(void) state;
 	px_tell(proxy, "reply do dribble ms=2");
 	px_assert_answers(mysql);
 	/* The smallest result set has more than 40 bytes. */
@@ -147,12 +143,11 @@ static void garbled(char *value, size_t size)
 	proxy_end(proxy);
 }
 
-static void garbling_follows_the_seed(void **state)
+CASE(garbling_follows_the_seed, "garbling follows the seed")
 {
 	char *first = calloc(1, 60001);
 	char *second = calloc(1, 60001);
 
-	(void) state;
 	garbled(first, 60001);
 	garbled(second, 60001);
 	assert_true(strspn(first, "a") < 60000);
@@ -161,14 +156,14 @@ static void garbling_follows_the_seed(void **state)
 	free(second);
 }
 
-static void a_duplicated_request_is_executed_twice(void **state)
+CASE(a_duplicated_request_is_executed_twice,
+     "a duplicated request is executed twice")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 	char sql[128];
 	char value[16];
 
-	(void) state;
 	/* GET_LOCK() counts. */
 	px_tell(proxy, "request sql=*GET_LOCK* do duplicate");
 	snprintf(sql, sizeof(sql), "SELECT GET_LOCK('%s', 0)",
@@ -184,13 +179,12 @@ static void a_duplicated_request_is_executed_twice(void **state)
 	proxy_end(proxy);
 }
 
-static void a_forged_error_is_the_answer(void **state)
+CASE(a_forged_error_is_the_answer, "a forged error is the answer")
 {
 	const char *name = test_name("forged");
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 
-	(void) state;
 	px_tell(proxy, "request sql=INSERT* do error code=1213 state=40001 "
 		       "text=\"not at all\"");
 	assert_int_equal(px_run(mysql, px_insert(name), NULL, 0), 1213);
@@ -217,12 +211,11 @@ static unsigned int connecting(struct proxy *proxy)
 	return number;
 }
 
-static void connecting_is_refused_in_every_way(void **state)
+CASE(connecting_is_refused_in_every_way, "connecting is refused in every way")
 {
 	struct proxy *proxy = px_proxy();
 	unsigned int number;
 
-	(void) state;
 	px_tell(proxy,
 		"connect do error code=1040 text=\"Too many connections\"");
 	assert_int_equal(connecting(proxy), 1040);
@@ -242,7 +235,7 @@ static void connecting_is_refused_in_every_way(void **state)
 	proxy_end(proxy);
 }
 
-static void the_server_is_switched(void **state)
+CASE(the_server_is_switched, "the server is switched")
 {
 	struct proxy *other = px_proxy();
 	struct proxy *proxy = px_proxy();
@@ -250,7 +243,6 @@ static void the_server_is_switched(void **state)
 	MYSQL *after;
 	char words[256];
 
-	(void) state;
 	snprintf(words, sizeof(words), "server %s keep", proxy_address(other));
 	px_tell(proxy, words);
 	px_assert_answers(before);
@@ -279,14 +271,14 @@ static uint64_t sessions(struct test_sql *sql, unsigned long long id)
 			       id);
 }
 
-static void the_server_never_hears_of_who_vanished(void **state)
+CASE(the_server_never_hears_of_who_vanished,
+     "the server never hears of who vanished")
 {
 	struct test_sql *sql = test_sql_open();
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 	unsigned long long id = mysql_thread_id(mysql);
 
-	(void) state;
 	px_tell(proxy, "request command=ping do drop then=vanish");
 	assert_int_not_equal(mysql_ping(mysql), 0);
 	mysql_close(mysql);
@@ -298,13 +290,13 @@ static void the_server_never_hears_of_who_vanished(void **state)
 	test_sql_end(sql);
 }
 
-static void what_is_frozen_goes_on_when_it_thaws(void **state)
+CASE(what_is_frozen_goes_on_when_it_thaws,
+     "what is frozen goes on when it thaws")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 	unsigned long heard = proxy_counts(proxy).heard;
 
-	(void) state;
 	px_tell(proxy, "freeze");
 	assert_int_equal(mysql_send_query(mysql, "SELECT 9", 8), 0);
 	assert_int_equal(proxy_counts(proxy).heard, heard);
@@ -316,35 +308,4 @@ static void what_is_frozen_goes_on_when_it_thaws(void **state)
 	proxy_end(proxy);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a delay is waited for", a_delay_is_waited_for),
-		TEST("a dropped request is not executed",
-		     a_dropped_request_is_not_executed),
-		TEST("a request is executed although its reply is dropped",
-		     a_request_is_executed_although_its_reply_is_dropped),
-		TEST("a held request lands after its client has gone",
-		     a_held_request_lands_after_its_client_has_gone),
-		TEST("a held request is executed behind a silent client",
-		     a_held_request_is_executed_behind_a_silent_client),
-		TEST("a cut packet never becomes whole",
-		     a_cut_packet_never_becomes_whole),
-		TEST("a dribbled reply comes byte by byte",
-		     a_dribbled_reply_comes_byte_by_byte),
-		TEST("garbling follows the seed", garbling_follows_the_seed),
-		TEST("a duplicated request is executed twice",
-		     a_duplicated_request_is_executed_twice),
-		TEST("a forged error is the answer",
-		     a_forged_error_is_the_answer),
-		TEST("connecting is refused in every way",
-		     connecting_is_refused_in_every_way),
-		TEST("the server is switched", the_server_is_switched),
-		TEST("the server never hears of who vanished",
-		     the_server_never_hears_of_who_vanished),
-		TEST("what is frozen goes on when it thaws",
-		     what_is_frozen_goes_on_when_it_thaws),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -39,14 +39,13 @@ static unsigned int run_prepared(MYSQL *mysql, const char *sql)
 static const char three_rows[] =
     "SELECT ? UNION ALL SELECT 2 UNION ALL SELECT 3";
 
-static void knows_what_passes(void **state)
+CASE(knows_what_passes, "commands and their SQL are known")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 	char expected[512];
 	char *log;
 
-	(void) state;
 	px_tell(proxy, "reset");
 	px_assert_answers(mysql);
 	assert_int_equal(run_prepared(mysql, three_rows), 0);
@@ -63,13 +62,12 @@ static void knows_what_passes(void **state)
 	proxy_end(proxy);
 }
 
-static void large_results_pass(void **state)
+CASE(large_results_pass, "large results pass")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 	char value[16];
 
-	(void) state;
 	assert_int_equal(
 	    px_run(mysql, "SELECT REPEAT('x', 3000000)", value, sizeof(value)),
 	    0);
@@ -79,12 +77,12 @@ static void large_results_pass(void **state)
 	proxy_end(proxy);
 }
 
-static void prepared_statement_is_known_by_its_text(void **state)
+CASE(prepared_statement_is_known_by_its_text,
+     "a prepared statement is known by its text")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 
-	(void) state;
 	px_tell(proxy,
 		"request command=execute sql=\"select * union*\" match=2 "
 		"do error code=1205 state=HY000 text=\"the second\"");
@@ -111,12 +109,11 @@ static void ten(const char *rule, char *pattern)
 	proxy_end(proxy);
 }
 
-static void a_rule_has_its_turn(void **state)
+CASE(a_rule_has_its_turn, "a rule has its turn")
 {
 	char first[11];
 	char second[11];
 
-	(void) state;
 	ten("request command=ping do error code=1105", first);
 	assert_string_equal(first, "1000000000");
 	ten("request command=ping match=3 do error code=1105", first);
@@ -141,7 +138,7 @@ static void a_rule_has_its_turn(void **state)
 	assert_string_equal(first, second);
 }
 
-static void what_is_not_understood_is_refused(void **state)
+CASE(what_is_not_understood_is_refused, "what is not understood is refused")
 {
 	static const char *const lines[] = {
 		"nonsense",
@@ -168,7 +165,6 @@ static void what_is_not_understood_is_refused(void **state)
 	};
 	struct proxy *proxy = px_proxy();
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(lines); i++) {
 		char *problem = proxy_tell(proxy, lines[i]);
 
@@ -214,7 +210,7 @@ static void talk(const char *path, const char *words, char *answer, size_t size)
 	close(fd);
 }
 
-static void it_listens_on_sockets_of_both_kinds(void **state)
+CASE(it_listens_on_sockets_of_both_kinds, "it listens on sockets of both kinds")
 {
 	const char *path = in_tmp("listen");
 	const char *control = in_tmp("control");
@@ -222,7 +218,6 @@ static void it_listens_on_sockets_of_both_kinds(void **state)
 	MYSQL *mysql = px_client(proxy);
 	char answer[512];
 
-	(void) state;
 	px_assert_answers(mysql);
 	talk(control, "count\n", answer, sizeof(answer));
 	assert_non_null(strstr(answer, "connections=1 "));
@@ -238,7 +233,7 @@ static void it_listens_on_sockets_of_both_kinds(void **state)
 	assert_int_not_equal(access(control, F_OK), 0);
 }
 
-static void every_act_is_in_the_history(void **state)
+CASE(every_act_is_in_the_history, "every act is in the history")
 {
 	const char *dir = in_tmp("history");
 	struct proxy *proxy;
@@ -247,7 +242,6 @@ static void every_act_is_in_the_history(void **state)
 	char text[2048] = "";
 	FILE *file;
 
-	(void) state;
 	assert_int_equal(mkdir(dir, 0700), 0);
 	proxy = px_proxy_at(NULL, NULL, dir);
 	mysql = px_client(proxy);
@@ -271,21 +265,4 @@ static void every_act_is_in_the_history(void **state)
 			       "sql=SELECT%206%20*%207\n"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("commands and their SQL are known", knows_what_passes),
-		TEST("large results pass", large_results_pass),
-		TEST("a prepared statement is known by its text",
-		     prepared_statement_is_known_by_its_text),
-		TEST("a rule has its turn", a_rule_has_its_turn),
-		TEST("what is not understood is refused",
-		     what_is_not_understood_is_refused),
-		TEST("it listens on sockets of both kinds",
-		     it_listens_on_sockets_of_both_kinds),
-		TEST("every act is in the history",
-		     every_act_is_in_the_history),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -23,7 +23,40 @@ static enum rlk_verdict ask(struct ground *ground, int who,
 	return verdict;
 }
 
-static void free_name_is_granted_and_a_held_one_is_not(void **state)
+#define LOCKS(sentence, function)                                              \
+	ON(ROWLOCK_LEASE, "lease: " sentence, function),                       \
+	    ON(GROUND_LEASE_LOOKS, "lease that looks: " sentence, function),   \
+	    ON(GROUND_SETS, "sets of leases: " sentence, function),            \
+	    ON(GROUND_WRITERS, "writers: " sentence, function),                \
+	    ON(ROWLOCK_ROW, "row: " sentence, function)
+
+#define PERMITS(sentence, function)                                            \
+	ON(GROUND_PERMITS, "permits: " sentence, function)
+#define READERS(sentence, function)                                            \
+	ON(GROUND_READERS, "readers: " sentence, function)
+#define CANDIDATES(sentence, function)                                         \
+	ON(GROUND_CANDIDATES, "candidates: " sentence, function)
+
+/* Those of which one excludes the other. */
+#define EXCLUSIVE(function, sentence)                                          \
+	CASES(function, LOCKS(sentence, function), PERMITS(sentence, function))
+
+/* Those that have tokens. */
+#define DRAWN(function, sentence)                                              \
+	CASES(function, LOCKS(sentence, function), READERS(sentence, function))
+
+/* Those of which one does not. */
+#define SHARED(function, sentence)                                             \
+	CASES(function, READERS(sentence, function),                           \
+	      CANDIDATES(sentence, function))
+
+#define ALL(function, sentence)                                                \
+	CASES(function, LOCKS(sentence, function),                             \
+	      PERMITS(sentence, function), READERS(sentence, function),        \
+	      CANDIDATES(sentence, function))
+
+EXCLUSIVE(free_name_is_granted_and_a_held_one_is_not,
+	  "a free name is granted and a held one is not")
 {
 	static const enum rlk_ask asks[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN };
 	struct ground *ground = *state;
@@ -58,7 +91,8 @@ static void free_name_is_granted_and_a_held_one_is_not(void **state)
 	}
 }
 
-static void those_that_share_a_name_have_it_together(void **state)
+SHARED(those_that_share_a_name_have_it_together,
+       "those that share a name have it together")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("shared");
@@ -73,7 +107,7 @@ static void those_that_share_a_name_have_it_together(void **state)
 	assert_true(ground_release(ground, 1, &b));
 }
 
-static void grant_is_granted_again(void **state)
+ALL(grant_is_granted_again, "a grant is granted again")
 {
 	struct ground *ground = *state;
 	struct rlk_request a =
@@ -86,7 +120,7 @@ static void grant_is_granted_again(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void release_frees_only_its_own_name(void **state)
+EXCLUSIVE(release_frees_only_its_own_name, "a release frees only its own name")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("one"));
@@ -102,7 +136,7 @@ static void release_frees_only_its_own_name(void **state)
 	assert_true(ground_release(ground, 1, &b));
 }
 
-static void tokens_grow_from_hold_to_hold(void **state)
+DRAWN(tokens_grow_from_hold_to_hold, "tokens grow from hold to hold")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("token");
@@ -131,7 +165,8 @@ static void tokens_grow_from_hold_to_hold(void **state)
 	}
 }
 
-static void token_starts_above_what_was_removed(void **state)
+DRAWN(token_starts_above_what_was_removed,
+      "a token starts above what was removed")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -150,7 +185,8 @@ static void token_starts_above_what_was_removed(void **state)
 }
 
 /* After a failover, or where a clock was set. */
-static void tokens_grow_though_the_servers_clock_is_behind(void **state)
+DRAWN(tokens_grow_though_the_servers_clock_is_behind,
+      "tokens grow though the server's clock is behind")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -171,7 +207,7 @@ static void tokens_grow_though_the_servers_clock_is_behind(void **state)
 }
 
 /* Told of what it has lost; by whoever has the name, only. */
-static void tokens_are_raised_by_the_holder(void **state)
+DRAWN(tokens_are_raised_by_the_holder, "tokens are raised by the holder")
 {
 	struct ground *ground = *state;
 	const struct rlk_strategy *strategy = ground->strategy;
@@ -207,7 +243,8 @@ static void tokens_are_raised_by_the_holder(void **state)
 	assert_true(ground_release(ground, 0, &request));
 }
 
-static void names_that_look_alike_are_different_locks(void **state)
+EXCLUSIVE(names_that_look_alike_are_different_locks,
+	  "names that look alike are different locks")
 {
 	static const char *const ends[] = {
 		"job",
@@ -250,7 +287,8 @@ static void names_that_look_alike_are_different_locks(void **state)
 		assert_true(ground_release(ground, 0, &held[i]));
 }
 
-static void one_hundred_characters_of_four_bytes_are_a_name(void **state)
+EXCLUSIVE(one_hundred_characters_of_four_bytes_are_a_name,
+	  "one hundred characters of four bytes are a name")
 {
 	static const enum rlk_ask ways[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN };
 	struct ground *ground = *state;
@@ -290,7 +328,7 @@ static void one_hundred_characters_of_four_bytes_are_a_name(void **state)
 		 second);
 }
 
-static void info_is_stored_as_it_is(void **state)
+ALL(info_is_stored_as_it_is, "the info is stored as it is")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -311,7 +349,7 @@ static void info_is_stored_as_it_is(void **state)
 }
 
 /* The connection ends under the first question; after that nothing is sent. */
-static void lost_connection_gives_no_verdict(void **state)
+ALL(lost_connection_gives_no_verdict, "a lost connection gives no verdict")
 {
 	struct ground *ground = *state;
 	const struct rlk_strategy *strategy = ground->strategy;
@@ -357,57 +395,4 @@ static void lost_connection_gives_no_verdict(void **state)
 			 a.name);
 }
 
-#define LOCKS(sentence, function)                                              \
-	ON(ROWLOCK_LEASE, "lease: " sentence, function),                       \
-	    ON(GROUND_LEASE_LOOKS, "lease that looks: " sentence, function),   \
-	    ON(GROUND_SETS, "sets of leases: " sentence, function),            \
-	    ON(GROUND_WRITERS, "writers: " sentence, function),                \
-	    ON(ROWLOCK_ROW, "row: " sentence, function)
-
-/* Those of which one excludes the other. */
-#define EXCLUSIVE(sentence, function)                                          \
-	LOCKS(sentence, function),                                             \
-	    ON(GROUND_PERMITS, "permits: " sentence, function)
-
-/* Those that have tokens. */
-#define DRAWN(sentence, function)                                              \
-	LOCKS(sentence, function),                                             \
-	    ON(GROUND_READERS, "readers: " sentence, function)
-
-/* Those of which one does not. */
-#define SHARED(sentence, function)                                             \
-	ON(GROUND_READERS, "readers: " sentence, function),                    \
-	    ON(GROUND_CANDIDATES, "candidates: " sentence, function)
-
-#define ALL(sentence, function)                                                \
-	EXCLUSIVE(sentence, function), SHARED(sentence, function)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		EXCLUSIVE("a free name is granted and a held one is not",
-			  free_name_is_granted_and_a_held_one_is_not),
-		SHARED("those that share a name have it together",
-		       those_that_share_a_name_have_it_together),
-		ALL("a grant is granted again", grant_is_granted_again),
-		EXCLUSIVE("a release frees only its own name",
-			  release_frees_only_its_own_name),
-		DRAWN("tokens grow from hold to hold",
-		      tokens_grow_from_hold_to_hold),
-		DRAWN("a token starts above what was removed",
-		      token_starts_above_what_was_removed),
-		DRAWN("tokens grow though the server's clock is behind",
-		      tokens_grow_though_the_servers_clock_is_behind),
-		DRAWN("tokens are raised by the holder",
-		      tokens_are_raised_by_the_holder),
-		EXCLUSIVE("names that look alike are different locks",
-			  names_that_look_alike_are_different_locks),
-		EXCLUSIVE("one hundred characters of four bytes are a name",
-			  one_hundred_characters_of_four_bytes_are_a_name),
-		ALL("the info is stored as it is", info_is_stored_as_it_is),
-		ALL("a lost connection gives no verdict",
-		    lost_connection_gives_no_verdict),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

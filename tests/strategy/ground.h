@@ -42,8 +42,8 @@ struct ground {
 /** Candidates of an election that wait. */
 #define GROUND_CANDIDATES 105
 
-/** For CMUnitTest: setup and teardown of a test whose initial state is an enum
- *  rowlock_strategy or one of these. */
+/** Setup and teardown of a case whose initial state is an enum rowlock_strategy
+ *  or one of these. */
 int ground_setup(void **state);
 int ground_teardown(void **state);
 
@@ -52,6 +52,14 @@ int ground_teardown(void **state);
 		sentence, function, ground_setup, ground_teardown,             \
 		    (void *) (intptr_t) (which)                                \
 	}
+
+#define CASE_ON(function, sentence, which)                                     \
+	CASES(function, ON(which, sentence, function))
+#define LEASE(function, sentence) CASE_ON(function, sentence, ROWLOCK_LEASE)
+#define ROW(function, sentence) CASE_ON(function, sentence, ROWLOCK_ROW)
+#define BOTH(function, sentence)                                               \
+	CASES(function, ON(ROWLOCK_LEASE, "lease: " sentence, function),       \
+	      ON(ROWLOCK_ROW, "row: " sentence, function))
 
 /** One more connection; @lock_wait_s as in its profile. */
 struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,

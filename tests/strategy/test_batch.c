@@ -9,7 +9,7 @@
 #include "base/macro.h"
 #include "parts.h"
 
-static void each_is_answered_as_if_alone(void **state)
+EACH(each_is_answered_as_if_alone, "each is answered as if alone")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch");
@@ -62,7 +62,8 @@ static void each_is_answered_as_if_alone(void **state)
 	assert_true(ground_release(ground, 0, &parts[3].request));
 }
 
-static void own_row_of_an_earlier_sending_is_a_grant(void **state)
+EACH(own_row_of_an_earlier_sending_is_a_grant,
+     "an own row of an earlier sending is a grant")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-own");
@@ -79,7 +80,8 @@ static void own_row_of_an_earlier_sending_is_a_grant(void **state)
 }
 
 /* Who has it was told before. */
-static void asking_again_looks_only_if_some_were_free(void **state)
+EACH(asking_again_looks_only_if_some_were_free,
+     "asking again looks only if some were free")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-again");
@@ -113,7 +115,7 @@ static void asking_again_looks_only_if_some_were_free(void **state)
 	assert_true(ground_release(ground, 1, &held[1]));
 }
 
-static void dead_holder_shows(void **state)
+EACH(dead_holder_shows, "a dead holder shows")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-dead");
@@ -140,7 +142,7 @@ static void dead_holder_shows(void **state)
 }
 
 /* Somebody's transaction has a held name's row locked. */
-static void guarded_name_delays_nobody(void **state)
+EACH(guarded_name_delays_nobody, "a guarded name delays nobody")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-guard");
@@ -178,7 +180,8 @@ static void guarded_name_delays_nobody(void **state)
 
 /* On Galera each statement commits by itself: what was given back is not given
  * back once more when the rest is sent again. */
-static void guarded_name_hides_no_release_on_galera(void **state)
+LEASE(guarded_name_hides_no_release_on_galera,
+      "lease: a guarded name hides no release on Galera")
 {
 	struct ground *ground = *state;
 	struct rlk_server *server =
@@ -208,7 +211,8 @@ static void guarded_name_hides_no_release_on_galera(void **state)
 
 /* Which only a release does: none of them is gone then, and all can be sent
  * alone. */
-static void guarded_release_lets_all_of_them_be(void **state)
+EACH(guarded_release_lets_all_of_them_be,
+     "a guarded release lets all of them be")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-locked");
@@ -237,7 +241,8 @@ static void guarded_release_lets_all_of_them_be(void **state)
 }
 
 /* Reading a small table as a whole would wait for it. */
-static void guard_of_another_lease_is_nothing_to_a_release(void **state)
+LEASE(guard_of_another_lease_is_nothing_to_a_release,
+      "lease: a guard of another lease is nothing to a release")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-aside");
@@ -264,7 +269,8 @@ static void guard_of_another_lease_is_nothing_to_a_release(void **state)
 
 /* A transaction that is half done when its client stops: who asks for one of
  * its names has to wait, but not for the client. */
-static void silent_client_keeps_nothing_locked(void **state)
+LEASE(silent_client_keeps_nothing_locked,
+      "lease: a silent client keeps nothing locked")
 {
 	struct ground *ground = *state;
 	struct rlk_conn *other = ground_open(ground, true, 15);
@@ -295,7 +301,7 @@ static uint64_t count_inserts(struct ground *ground)
 	       test_sql_status(ground->sql, "Com_insert_select");
 }
 
-static void hundreds_go_in_a_few_statements(void **state)
+EACH(hundreds_go_in_a_few_statements, "hundreds go in a few statements")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-many");
@@ -351,7 +357,7 @@ static void hundreds_go_in_a_few_statements(void **state)
 		 parts_name(word, 100));
 }
 
-static void nasty_names_are_names(void **state)
+EACH(nasty_names_are_names, "nasty names are names")
 {
 	static const char *const names[] = {
 		"batch '",    "batch ''; --",           "batch \\", "batch \\'",
@@ -389,7 +395,7 @@ static enum rlk_fault lasting_fault(struct ground *ground,
 }
 
 /* One info is longer than its column. */
-static void what_is_refused_has_made_nothing(void **state)
+EACH(what_is_refused_has_made_nothing, "what is refused has made nothing")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-refused");
@@ -422,34 +428,4 @@ static void what_is_refused_has_made_nothing(void **state)
 	assert_false(parts[0].not_made || parts[1].not_made);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		EACH("each is answered as if alone",
-		     each_is_answered_as_if_alone),
-		EACH("an own row of an earlier sending is a grant",
-		     own_row_of_an_earlier_sending_is_a_grant),
-		EACH("asking again looks only if some were free",
-		     asking_again_looks_only_if_some_were_free),
-		EACH("a dead holder shows", dead_holder_shows),
-		EACH("a guarded name delays nobody",
-		     guarded_name_delays_nobody),
-		ON(ROWLOCK_LEASE,
-		   "lease: a guarded name hides no release on Galera",
-		   guarded_name_hides_no_release_on_galera),
-		EACH("a guarded release lets all of them be",
-		     guarded_release_lets_all_of_them_be),
-		ON(ROWLOCK_LEASE,
-		   "lease: a guard of another lease is nothing to a release",
-		   guard_of_another_lease_is_nothing_to_a_release),
-		ON(ROWLOCK_LEASE, "lease: a silent client keeps nothing locked",
-		   silent_client_keeps_nothing_locked),
-		EACH("hundreds go in a few statements",
-		     hundreds_go_in_a_few_statements),
-		EACH("nasty names are names", nasty_names_are_names),
-		EACH("what is refused has made nothing",
-		     what_is_refused_has_made_nothing),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

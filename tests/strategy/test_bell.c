@@ -61,7 +61,8 @@ static void ring(struct ground *ground, int who, const char *name)
 }
 
 /* A lock, and a read/write lock of its name, are not each other's line. */
-static void readers_and_writers_have_a_bell_of_their_own(void **state)
+LEASE(readers_and_writers_have_a_bell_of_their_own,
+      "readers and writers have a bell of their own")
 {
 	struct ground *ground = *state;
 	const struct rlk_request requests[] = {
@@ -78,7 +79,7 @@ static void readers_and_writers_have_a_bell_of_their_own(void **state)
 }
 
 /* Nobody else can name it. */
-static void bell_is_named_by_the_secret(void **state)
+LEASE(bell_is_named_by_the_secret, "a bell is named by the secret")
 {
 	struct ground *ground = *state;
 	const struct rlk_request requests[] = {
@@ -107,7 +108,7 @@ static uint64_t number_of(struct ground *ground, const char *name,
 }
 
 /* What differs between two names differs otherwise under another secret. */
-static void bell_tells_nothing_of_another(void **state)
+LEASE(bell_tells_nothing_of_another, "a bell tells nothing of another")
 {
 	struct ground *ground = *state;
 
@@ -116,7 +117,7 @@ static void bell_tells_nothing_of_another(void **state)
 	    (number_of(ground, "one", "2") ^ number_of(ground, "two", "2")));
 }
 
-static void wait_tells_who_has_it(void **state)
+LEASE(wait_tells_who_has_it, "a wait tells who has it")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("bell");
@@ -136,7 +137,8 @@ static void wait_tells_who_has_it(void **state)
 }
 
 /* As when something on the way has sent the wait twice. */
-static void who_leaves_the_line_knows_what_it_has_left(void **state)
+LEASE(who_leaves_the_line_knows_what_it_has_left,
+      "who leaves the line knows what it has left")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("twice");
@@ -158,7 +160,7 @@ static void who_leaves_the_line_knows_what_it_has_left(void **state)
 	assert_done(rlk_bell_leave(ground->conns[0], &request, &err), &err);
 }
 
-static void bells_of_names_differ(void **state)
+LEASE(bells_of_names_differ, "bells of names differ")
 {
 	struct ground *ground = *state;
 	uint64_t owner;
@@ -184,7 +186,13 @@ static bool has_ringing(struct ground *ground)
 		   ->lease_acquire_ringing != NULL;
 }
 
-static void first_try_takes_the_bell_with_the_row(void **state)
+/* In the statement of the row, and on a server whose INSERT cannot. */
+#define RINGING(function, sentence)                                            \
+	CASES(function, ON(ROWLOCK_LEASE, sentence, function),                 \
+	      ON(GROUND_LEASE_LOOKS, "where it cannot: " sentence, function))
+
+RINGING(first_try_takes_the_bell_with_the_row,
+	"a first try takes the bell with the row")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("first");
@@ -203,7 +211,7 @@ static void first_try_takes_the_bell_with_the_row(void **state)
 	assert_true(owner_of(ground, name) == 0);
 }
 
-static void held_name_leaves_no_bell(void **state)
+RINGING(held_name_leaves_no_bell, "a held name leaves no bell")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("held");
@@ -220,7 +228,8 @@ static void held_name_leaves_no_bell(void **state)
 	assert_true(ground_release(ground, 1, &other));
 }
 
-static void bell_of_another_does_not_keep_the_row_away(void **state)
+RINGING(bell_of_another_does_not_keep_the_row_away,
+	"a bell of another does not keep the row away")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("ghost");
@@ -240,7 +249,7 @@ static void bell_of_another_does_not_keep_the_row_away(void **state)
 }
 
 /* The row is locked by somebody's transaction: the INSERT ends with 1205. */
-static void failed_insert_leaves_no_bell(void **state)
+RINGING(failed_insert_leaves_no_bell, "a failed INSERT leaves no bell")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("failed");
@@ -270,7 +279,7 @@ static bool release_ringing(struct ground *ground, struct rlk_request *request)
 	return found;
 }
 
-static void release_rings_found_or_not(void **state)
+LEASE(release_rings_found_or_not, "a release rings, found or not")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("release");
@@ -311,7 +320,8 @@ static struct rlk_conn *open_commit(void)
 	return conn;
 }
 
-static void batch_rings_what_its_connection_has(void **state)
+LEASE(batch_rings_what_its_connection_has,
+      "a batch rings what its connection has")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch");
@@ -402,7 +412,8 @@ static uint64_t owner_beside(struct ground *ground,
 			       bell.text, what);
 }
 
-static void reader_lets_the_bell_go_by_while_the_gate_is_open(void **state)
+LEASE(reader_lets_the_bell_go_by_while_the_gate_is_open,
+      "a reader lets the bell go by while the gate is open")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("gate"), false);
@@ -422,7 +433,8 @@ static void reader_lets_the_bell_go_by_while_the_gate_is_open(void **state)
 	leave_lane(ground, 1, &reader, 2);
 }
 
-static void reader_without_a_free_lane_keeps_the_bell(void **state)
+LEASE(reader_without_a_free_lane_keeps_the_bell,
+      "a reader without a free lane keeps the bell")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("lanes"), false);
@@ -439,7 +451,8 @@ static void reader_without_a_free_lane_keeps_the_bell(void **state)
 	leave_beside(ground);
 }
 
-static void writer_does_not_let_the_bell_go_by(void **state)
+LEASE(writer_does_not_let_the_bell_go_by,
+      "a writer does not let the bell go by")
 {
 	struct ground *ground = *state;
 	const struct rlk_request writer = side(test_name("writer"), true);
@@ -452,7 +465,8 @@ static void writer_does_not_let_the_bell_go_by(void **state)
 }
 
 /* It is not answered while the reader has yet to ask. */
-static void writer_waits_for_the_readers_before_it(void **state)
+LEASE(writer_waits_for_the_readers_before_it,
+      "a writer waits for the readers before it")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("drain");
@@ -489,7 +503,8 @@ static uint64_t bell_owner(struct ground *ground,
 }
 
 /* Its owner may be a writer that waits for them. */
-static void bell_of_readers_that_pass_is_nobodys(void **state)
+LEASE(bell_of_readers_that_pass_is_nobodys,
+      "the bell of readers that pass is nobody's")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("passes"), false);
@@ -506,7 +521,8 @@ static void bell_of_readers_that_pass_is_nobodys(void **state)
 	assert_true(bell_owner(ground, &reader) == 0);
 }
 
-static void who_does_not_know_what_it_has_leaves_it_all(void **state)
+LEASE(who_does_not_know_what_it_has_leaves_it_all,
+      "who does not know what it has leaves it all")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("all"), false);
@@ -525,7 +541,8 @@ static void who_does_not_know_what_it_has_leaves_it_all(void **state)
 }
 
 /* The gate may be closed before the other sees it: again, then. */
-static void reader_that_was_let_in_lets_others_pass(void **state)
+LEASE(reader_that_was_let_in_lets_others_pass,
+      "a reader that was let in lets others pass")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("open"), false);
@@ -553,64 +570,4 @@ static void reader_that_was_let_in_lets_others_pass(void **state)
 	leave_lane(ground, 1, &reader, turn.lane);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON(ROWLOCK_LEASE,
-		   "readers and writers have a bell of their own",
-		   readers_and_writers_have_a_bell_of_their_own),
-		ON(ROWLOCK_LEASE, "a bell is named by the secret",
-		   bell_is_named_by_the_secret),
-		ON(ROWLOCK_LEASE, "a bell tells nothing of another",
-		   bell_tells_nothing_of_another),
-		ON(ROWLOCK_LEASE, "a wait tells who has it",
-		   wait_tells_who_has_it),
-		ON(ROWLOCK_LEASE, "who leaves the line knows what it has left",
-		   who_leaves_the_line_knows_what_it_has_left),
-		ON(ROWLOCK_LEASE, "bells of names differ",
-		   bells_of_names_differ),
-		ON(ROWLOCK_LEASE, "a first try takes the bell with the row",
-		   first_try_takes_the_bell_with_the_row),
-		ON(GROUND_LEASE_LOOKS,
-		   "where it cannot: a first try takes the bell with the row",
-		   first_try_takes_the_bell_with_the_row),
-		ON(ROWLOCK_LEASE, "a held name leaves no bell",
-		   held_name_leaves_no_bell),
-		ON(GROUND_LEASE_LOOKS,
-		   "where it cannot: a held name leaves no bell",
-		   held_name_leaves_no_bell),
-		ON(ROWLOCK_LEASE,
-		   "a bell of another does not keep the row away",
-		   bell_of_another_does_not_keep_the_row_away),
-		ON(GROUND_LEASE_LOOKS,
-		   "where it cannot: a bell of another does not keep the row "
-		   "away",
-		   bell_of_another_does_not_keep_the_row_away),
-		ON(ROWLOCK_LEASE, "a failed INSERT leaves no bell",
-		   failed_insert_leaves_no_bell),
-		ON(GROUND_LEASE_LOOKS,
-		   "where it cannot: a failed INSERT leaves no bell",
-		   failed_insert_leaves_no_bell),
-		ON(ROWLOCK_LEASE, "a release rings, found or not",
-		   release_rings_found_or_not),
-		ON(ROWLOCK_LEASE, "a batch rings what its connection has",
-		   batch_rings_what_its_connection_has),
-		ON(ROWLOCK_LEASE,
-		   "a reader lets the bell go by while the gate is open",
-		   reader_lets_the_bell_go_by_while_the_gate_is_open),
-		ON(ROWLOCK_LEASE, "a reader without a free lane keeps the bell",
-		   reader_without_a_free_lane_keeps_the_bell),
-		ON(ROWLOCK_LEASE, "a writer does not let the bell go by",
-		   writer_does_not_let_the_bell_go_by),
-		ON(ROWLOCK_LEASE, "a writer waits for the readers before it",
-		   writer_waits_for_the_readers_before_it),
-		ON(ROWLOCK_LEASE, "the bell of readers that pass is nobody's",
-		   bell_of_readers_that_pass_is_nobodys),
-		ON(ROWLOCK_LEASE, "who does not know what it has leaves it all",
-		   who_does_not_know_what_it_has_leaves_it_all),
-		ON(ROWLOCK_LEASE, "a reader that was let in lets others pass",
-		   reader_that_was_let_in_lets_others_pass),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -37,7 +37,10 @@ static void forget(struct ground *ground, const char *name)
 		 name);
 }
 
-static void of_one_weight_the_longest_is_seen(void **state)
+#define STANDS(function, sentence)                                             \
+	CASE_ON(function, sentence, GROUND_CANDIDATES)
+
+STANDS(of_one_weight_the_longest_is_seen, "of one weight the longest is seen")
 {
 	/* Rows are read in the order of their slots. */
 	static const int stood[][3] = {
@@ -62,7 +65,8 @@ static void of_one_weight_the_longest_is_seen(void **state)
 	}
 }
 
-static void a_heavier_one_is_seen_before_a_longer_one(void **state)
+STANDS(a_heavier_one_is_seen_before_a_longer_one,
+       "a heavier one is seen before a longer one")
 {
 	static const unsigned int weights[][3] = {
 		{ 5, 6, 4 },
@@ -85,7 +89,7 @@ static void a_heavier_one_is_seen_before_a_longer_one(void **state)
 	}
 }
 
-static void the_dead_are_not_seen(void **state)
+STANDS(the_dead_are_not_seen, "the dead are not seen")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("candidates");
@@ -100,17 +104,4 @@ static void the_dead_are_not_seen(void **state)
 	forget(ground, name);
 }
 
-#define STANDS(sentence, function) ON(GROUND_CANDIDATES, sentence, function)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		STANDS("of one weight the longest is seen",
-		       of_one_weight_the_longest_is_seen),
-		STANDS("a heavier one is seen before a longer one",
-		       a_heavier_one_is_seen_before_a_longer_one),
-		STANDS("the dead are not seen", the_dead_are_not_seen),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

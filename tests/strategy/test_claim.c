@@ -51,7 +51,7 @@ static void make_older(struct ground *ground, int seconds)
 		 seconds);
 }
 
-static void one_takes_it_and_keeps_it(void **state)
+LEASE(one_takes_it_and_keeps_it, "one takes it and keeps it")
 {
 	struct ground *ground = *state;
 
@@ -68,7 +68,7 @@ static void one_takes_it_and_keeps_it(void **state)
 	forget(ground);
 }
 
-static void old_one_is_taken_over(void **state)
+LEASE(old_one_is_taken_over, "an old one is taken over")
 {
 	struct ground *ground = *state;
 
@@ -83,7 +83,7 @@ static void old_one_is_taken_over(void **state)
 }
 
 /* The clock was ahead by days when it was claimed. */
-static void one_of_a_time_to_come_is_old(void **state)
+LEASE(one_of_a_time_to_come_is_old, "one of a time to come is old")
 {
 	struct ground *ground = *state;
 
@@ -96,16 +96,4 @@ static void one_of_a_time_to_come_is_old(void **state)
 	forget(ground);
 }
 
-#define CLAIMED(sentence, function) ON(ROWLOCK_LEASE, sentence, function)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		CLAIMED("one takes it and keeps it", one_takes_it_and_keeps_it),
-		CLAIMED("an old one is taken over", old_one_is_taken_over),
-		CLAIMED("one of a time to come is old",
-			one_of_a_time_to_come_is_old),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

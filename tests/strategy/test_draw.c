@@ -63,7 +63,7 @@ static void end_both(struct ground *ground, struct rlk_part *part)
 	assert_true(bell_owner(ground, part->request.name) == 0);
 }
 
-static void single_one_draws_with_its_row(void **state)
+EACH(single_one_draws_with_its_row, "a single one draws with its row")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch-first");
@@ -95,7 +95,8 @@ static void single_one_draws_with_its_row(void **state)
 
 /* Who stands in line has its bell: the row is had all the same, and it shows.
  */
-static void single_one_that_overtakes_a_line_sees_it(void **state)
+EACH(single_one_that_overtakes_a_line_sees_it,
+     "a single one that overtakes a line sees it")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch-first-line");
@@ -122,7 +123,8 @@ static void single_one_that_overtakes_a_line_sees_it(void **state)
 }
 
 /* Not even if somebody's transaction has its row. */
-static void single_one_that_is_held_draws_nothing(void **state)
+EACH(single_one_that_is_held_draws_nothing,
+     "a single one that is held draws nothing")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch-first-held");
@@ -152,7 +154,8 @@ static void single_one_that_is_held_draws_nothing(void **state)
 
 /* Its token's row is tied up: then it has neither, nor the bell; or, where each
  * statement commits, the row alone. */
-static void single_one_that_cannot_draw_leaves_nothing_open(void **state)
+EACH(single_one_that_cannot_draw_leaves_nothing_open,
+     "a single one that cannot draw leaves nothing open")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch-first-tied");
@@ -185,7 +188,8 @@ static void single_one_that_cannot_draw_leaves_nothing_open(void **state)
 }
 
 /* As when a hold went to another thread while its token was still drawn. */
-static void two_draws_for_one_name_are_two_tokens(void **state)
+EACH(two_draws_for_one_name_are_two_tokens,
+     "two draws for one name are two tokens")
 {
 	struct ground *ground = *state;
 	struct rlk_part parts[2];
@@ -205,7 +209,8 @@ static void two_draws_for_one_name_are_two_tokens(void **state)
 
 /* Of several draws one cannot be: where they are one statement none of them was
  * drawn, and nothing is left open. */
-static void draw_that_cannot_be_leaves_nothing_open(void **state)
+EACH(draw_that_cannot_be_leaves_nothing_open,
+     "a draw that cannot be leaves nothing open")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-tied");
@@ -240,7 +245,8 @@ static void draw_that_cannot_be_leaves_nothing_open(void **state)
 	}
 }
 
-static void tokens_of_one_packet_follow_each_name(void **state)
+EACH(tokens_of_one_packet_follow_each_name,
+     "the tokens of one packet follow each name")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-draw");
@@ -269,24 +275,4 @@ static void tokens_of_one_packet_follow_each_name(void **state)
 	}
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		EACH("a single one draws with its row",
-		     single_one_draws_with_its_row),
-		EACH("a single one that overtakes a line sees it",
-		     single_one_that_overtakes_a_line_sees_it),
-		EACH("a single one that is held draws nothing",
-		     single_one_that_is_held_draws_nothing),
-		EACH("a single one that cannot draw leaves nothing open",
-		     single_one_that_cannot_draw_leaves_nothing_open),
-		EACH("two draws for one name are two tokens",
-		     two_draws_for_one_name_are_two_tokens),
-		EACH("a draw that cannot be leaves nothing open",
-		     draw_that_cannot_be_leaves_nothing_open),
-		EACH("the tokens of one packet follow each name",
-		     tokens_of_one_packet_follow_each_name),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -28,7 +28,7 @@ static void lower(struct ground *ground)
 	test_sql(ground->sql, "UPDATE lock_token_floor SET token = 0");
 }
 
-static void new_name_starts_above_the_floor(void **state)
+BOTH(new_name_starts_above_the_floor, "a new name starts above the floor")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -44,23 +44,7 @@ static void new_name_starts_above_the_floor(void **state)
 	assert_true(ground_release(ground, 0, &request));
 }
 
-static void name_that_has_a_token_stays_with_the_clock(void **state)
-{
-	struct ground *ground = *state;
-	struct rlk_request request =
-	    ground_request(ground, 0, test_name("clock"));
-	uint64_t first;
-	uint64_t floor;
-
-	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
-	first = ground_draw(ground, &request);
-	floor = raise_a_day_ahead(ground);
-	assert_in_range(ground_draw(ground, &request), first + 1, floor);
-	lower(ground);
-	assert_true(ground_release(ground, 0, &request));
-}
-
-static void single_one_starts_above_the_floor(void **state)
+EACH(single_one_starts_above_the_floor, "a single one starts above the floor")
 {
 	struct ground *ground = *state;
 	struct rlk_part part = parts_ask(ground, 0, test_name("floor-one"));
@@ -73,7 +57,8 @@ static void single_one_starts_above_the_floor(void **state)
 	assert_true(ground_release(ground, 0, &part.request));
 }
 
-static void names_of_one_packet_start_above_the_floor(void **state)
+EACH(names_of_one_packet_start_above_the_floor,
+     "the names of one packet start above the floor")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("floor-many");
@@ -97,8 +82,25 @@ static void names_of_one_packet_start_above_the_floor(void **state)
 		assert_true(ground_release(ground, 0, &parts[i].request));
 }
 
+BOTH(name_that_has_a_token_stays_with_the_clock,
+     "a name that has a token stays with the clock")
+{
+	struct ground *ground = *state;
+	struct rlk_request request =
+	    ground_request(ground, 0, test_name("clock"));
+	uint64_t first;
+	uint64_t floor;
+
+	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
+	first = ground_draw(ground, &request);
+	floor = raise_a_day_ahead(ground);
+	assert_in_range(ground_draw(ground, &request), first + 1, floor);
+	lower(ground);
+	assert_true(ground_release(ground, 0, &request));
+}
+
 /* Nothing is drawn that might be smaller than what was. */
-static void no_token_is_drawn_without_a_floor(void **state)
+BOTH(no_token_is_drawn_without_a_floor, "no token is drawn without a floor")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -120,28 +122,4 @@ static void no_token_is_drawn_without_a_floor(void **state)
 	assert_true(ground_release(ground, 0, &request));
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		ON(ROWLOCK_LEASE, "lease: a new name starts above the floor",
-		   new_name_starts_above_the_floor),
-		ON(ROWLOCK_ROW, "row: a new name starts above the floor",
-		   new_name_starts_above_the_floor),
-		EACH("a single one starts above the floor",
-		     single_one_starts_above_the_floor),
-		EACH("the names of one packet start above the floor",
-		     names_of_one_packet_start_above_the_floor),
-		ON(ROWLOCK_LEASE,
-		   "lease: a name that has a token stays with the clock",
-		   name_that_has_a_token_stays_with_the_clock),
-		ON(ROWLOCK_ROW,
-		   "row: a name that has a token stays with the clock",
-		   name_that_has_a_token_stays_with_the_clock),
-		ON(ROWLOCK_LEASE, "lease: no token is drawn without a floor",
-		   no_token_is_drawn_without_a_floor),
-		ON(ROWLOCK_ROW, "row: no token is drawn without a floor",
-		   no_token_is_drawn_without_a_floor),
-	};
-
-	return test_main_own_server(tests);
-}
+CASE_MAIN(test_main_own_server)

@@ -23,7 +23,8 @@ static uint64_t attempt_of(struct ground *ground, const char *name)
 			       name);
 }
 
-static void same_attempt_is_granted_on_another_connection(void **state)
+LEASE(same_attempt_is_granted_on_another_connection,
+      "the same attempt is granted on another connection")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -41,7 +42,7 @@ static void same_attempt_is_granted_on_another_connection(void **state)
 	assert_true(ground_release(ground, 1, &request));
 }
 
-static void held_tells_the_holder(void **state)
+LEASE(held_tells_the_holder, "'held' tells the holder")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("holder");
@@ -69,7 +70,8 @@ static void held_tells_the_holder(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void expired_session_shows_in_the_answer(void **state)
+LEASE(expired_session_shows_in_the_answer,
+      "an expired session shows in the answer")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("expired");
@@ -91,7 +93,8 @@ static void expired_session_shows_in_the_answer(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void release_with_another_attempt_finds_nothing(void **state)
+LEASE(release_with_another_attempt_finds_nothing,
+      "a release with another attempt finds nothing")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("attempt");
@@ -108,7 +111,7 @@ static void release_with_another_attempt_finds_nothing(void **state)
 	assert_false(ground_confirm(ground, 0, &a));
 }
 
-static void confirm_needs_row_and_session(void **state)
+LEASE(confirm_needs_row_and_session, "confirm needs row and session")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("confirm"));
@@ -121,7 +124,7 @@ static void confirm_needs_row_and_session(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void stale_attempt_draws_nothing(void **state)
+LEASE(stale_attempt_draws_nothing, "a stale attempt draws nothing")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("stale");
@@ -181,7 +184,8 @@ static void assert_listed(struct ground *ground,
 	assert_true(listed.token == token);
 }
 
-static void hold_is_listed_with_its_own_token_or_none(void **state)
+LEASE(hold_is_listed_with_its_own_token_or_none,
+      "a hold is listed with its own token, or with none")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("listed");
@@ -230,7 +234,8 @@ static const struct rowlock_entry *look_at_names(struct ground *ground,
 	return ret_names->entries;
 }
 
-static void names_are_told_of_whether_they_are_held_or_not(void **state)
+LEASE(names_are_told_of_whether_they_are_held_or_not,
+      "names are told of whether they are held or not")
 {
 	struct ground *ground = *state;
 	struct rlk_request held = ground_request(ground, 0, test_name("a'"));
@@ -290,7 +295,8 @@ static void names_are_told_of_whether_they_are_held_or_not(void **state)
 
 /* Somebody deletes the lease and has not committed: a token that is drawn now
  * could be shown when the next holder has drawn his. */
-static void token_is_not_drawn_while_the_lease_is_being_taken(void **state)
+LEASE(token_is_not_drawn_while_the_lease_is_being_taken,
+      "a token is not drawn while the lease is being taken")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -313,7 +319,7 @@ static void token_is_not_drawn_while_the_lease_is_being_taken(void **state)
 	assert_true(ground_draw(ground, &request) == 0);
 }
 
-static void look_shows_all_and_takes_nothing(void **state)
+LEASE(look_shows_all_and_takes_nothing, "a look shows all and takes nothing")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("look"));
@@ -337,7 +343,7 @@ static void look_shows_all_and_takes_nothing(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void poll_does_not_wait_behind_a_guard(void **state)
+LEASE(poll_does_not_wait_behind_a_guard, "a poll does not wait behind a guard")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("guard");
@@ -362,7 +368,8 @@ static void poll_does_not_wait_behind_a_guard(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void first_try_behind_a_guard_is_no_verdict_or_held(void **state)
+LEASE(first_try_behind_a_guard_is_no_verdict_or_held,
+      "a first try behind a guard is no verdict, or held")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("first");
@@ -387,7 +394,7 @@ static void first_try_behind_a_guard_is_no_verdict_or_held(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void guarded_lease_is_not_released(void **state)
+LEASE(guarded_lease_is_not_released, "a guarded lease is not released")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("guarded"));
@@ -407,7 +414,8 @@ static void guarded_lease_is_not_released(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void break_ends_the_hold_and_tells_its_session(void **state)
+LEASE(break_ends_the_hold_and_tells_its_session,
+      "a break ends the hold and tells its session")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("break"));
@@ -445,7 +453,8 @@ static void note(uint64_t attempt, void *arg)
 	*sum ^= attempt;
 }
 
-static void leases_of_a_session_are_all_of_them_and_no_others(void **state)
+LEASE(leases_of_a_session_are_all_of_them_and_no_others,
+      "the leases of a session are all of them and no others")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("a"));
@@ -465,41 +474,4 @@ static void leases_of_a_session_are_all_of_them_and_no_others(void **state)
 	assert_true(ground_release(ground, 1, &c));
 }
 
-#define LEASE(sentence, function) ON(ROWLOCK_LEASE, sentence, function)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		LEASE("the same attempt is granted on another connection",
-		      same_attempt_is_granted_on_another_connection),
-		LEASE("'held' tells the holder", held_tells_the_holder),
-		LEASE("an expired session shows in the answer",
-		      expired_session_shows_in_the_answer),
-		LEASE("a release with another attempt finds nothing",
-		      release_with_another_attempt_finds_nothing),
-		LEASE("confirm needs row and session",
-		      confirm_needs_row_and_session),
-		LEASE("a stale attempt draws nothing",
-		      stale_attempt_draws_nothing),
-		LEASE("a hold is listed with its own token, or with none",
-		      hold_is_listed_with_its_own_token_or_none),
-		LEASE("names are told of whether they are held or not",
-		      names_are_told_of_whether_they_are_held_or_not),
-		LEASE("a token is not drawn while the lease is being taken",
-		      token_is_not_drawn_while_the_lease_is_being_taken),
-		LEASE("a look shows all and takes nothing",
-		      look_shows_all_and_takes_nothing),
-		LEASE("a poll does not wait behind a guard",
-		      poll_does_not_wait_behind_a_guard),
-		LEASE("a first try behind a guard is no verdict, or held",
-		      first_try_behind_a_guard_is_no_verdict_or_held),
-		LEASE("a guarded lease is not released",
-		      guarded_lease_is_not_released),
-		LEASE("a break ends the hold and tells its session",
-		      break_ends_the_hold_and_tells_its_session),
-		LEASE("the leases of a session are all of them and no others",
-		      leases_of_a_session_are_all_of_them_and_no_others),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

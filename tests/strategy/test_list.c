@@ -57,7 +57,7 @@ static int tell_lease(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-static void all_leases_are_listed_once(void **state)
+LEASE(all_leases_are_listed_once, "all leases are listed once, in their order")
 {
 	struct ground *ground = *state;
 	struct told told = { .name = test_name("leases") };
@@ -81,7 +81,8 @@ static int tell_two(const struct rowlock_entry *entry, void *arg)
 	return ++*(int *) arg == 2;
 }
 
-static void list_ends_where_its_function_says_so(void **state)
+LEASE(list_ends_where_its_function_says_so,
+      "a list ends where its function says so")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("ended");
@@ -105,7 +106,8 @@ static void add(uint64_t attempt, void *arg)
 	*(uint64_t *) arg += attempt;
 }
 
-static void all_leases_of_a_session_are_told_once(void **state)
+LEASE(all_leases_of_a_session_are_told_once,
+      "all leases of a session are told once")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("session");
@@ -135,7 +137,8 @@ static int tell_row(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-static void all_rows_are_listed_and_probed_once(void **state)
+LEASE(all_rows_are_listed_and_probed_once,
+      "all rows are listed and probed once")
 {
 	struct ground *ground = *state;
 	struct told listed = { .name = test_name("rows") };
@@ -166,20 +169,4 @@ static void all_rows_are_listed_and_probed_once(void **state)
 		 like);
 }
 
-#define LEASE(sentence, function) ON(ROWLOCK_LEASE, sentence, function)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		LEASE("all leases are listed once, in their order",
-		      all_leases_are_listed_once),
-		LEASE("a list ends where its function says so",
-		      list_ends_where_its_function_says_so),
-		LEASE("all leases of a session are told once",
-		      all_leases_of_a_session_are_told_once),
-		LEASE("all rows are listed and probed once",
-		      all_rows_are_listed_and_probed_once),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

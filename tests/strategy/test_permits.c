@@ -77,7 +77,8 @@ static void have(struct ground *ground, const char *name, unsigned int slot)
 		 1000 + slot);
 }
 
-static void slots_are_told_and_are_within_the_number(void **state)
+CASE_ON(slots_are_told_and_are_within_the_number,
+	"slots are told, and within the number", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("slots");
@@ -106,7 +107,8 @@ static void slots_are_told_and_are_within_the_number(void **state)
 }
 
 /* Clients that look at the same moment seldom want the same. */
-static void slots_are_chosen_at_random(void **state)
+CASE_ON(slots_are_chosen_at_random, "slots are chosen at random",
+	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("random");
@@ -122,7 +124,8 @@ static void slots_are_chosen_at_random(void **state)
 	assert_int_equal(seen, 0x1fe);
 }
 
-static void a_part_of_it_is_given_back(void **state)
+CASE_ON(a_part_of_it_is_given_back, "what is there in part is given back",
+	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("part");
@@ -145,7 +148,8 @@ static void a_part_of_it_is_given_back(void **state)
 }
 
 /* As when a look had no answer. */
-static void what_was_not_asked_for_yet_needs_no_release(void **state)
+CASE_ON(what_was_not_asked_for_yet_needs_no_release,
+	"what was not asked for yet needs no release", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("early");
@@ -238,7 +242,9 @@ static void remove_rows(struct ground *ground, const char *name)
 		 name);
 }
 
-static void of_two_at_one_moment_one_makes_nothing(void **state)
+CASE_ON(of_two_at_one_moment_one_makes_nothing,
+	"of two who want one slot at one moment one makes nothing",
+	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("race");
@@ -251,7 +257,8 @@ static void of_two_at_one_moment_one_makes_nothing(void **state)
 	remove_rows(ground, name);
 }
 
-static void what_was_begun_by_another_number_makes_nothing(void **state)
+CASE_ON(what_was_begun_by_another_number_makes_nothing,
+	"what was begun by another number makes nothing", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("changed");
@@ -304,7 +311,9 @@ static void be_hasty(struct ground *ground, struct rlk_conn *hasty)
 }
 
 /* Who changes it waits for what was begun before. */
-static void a_number_is_not_changed_under_a_request(void **state)
+CASE_ON(a_number_is_not_changed_under_a_request,
+	"a number is not changed while a request makes its rows",
+	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("under");
@@ -328,7 +337,9 @@ static void come_above(struct test_sql *other, const char *name)
 		 name);
 }
 
-static void a_number_that_comes_back_is_another(void **state)
+CASE_ON(a_number_that_comes_back_is_another,
+	"a number that comes back lets nobody in beside who came",
+	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("back");
@@ -365,7 +376,8 @@ static void stand_in_line(struct ground *ground, const struct some *some)
 	assert_true(turn.got);
 }
 
-static void who_stands_in_line_is_not_overtaken(void **state)
+CASE_ON(who_stands_in_line_is_not_overtaken,
+	"who stands in line is not overtaken", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("line");
@@ -389,25 +401,10 @@ static void who_stands_in_line_is_not_overtaken(void **state)
 	release(ground, &b);
 }
 
-static void bells_of_locks_are_others(void **state)
-{
-	struct ground *ground = *state;
-	struct some a = some_of(ground, 0, test_name("bells"), 1, 1);
-	struct rlk_request lock = { .name = a.request.name };
-	struct rlk_request side = { .name = a.request.name, .slot = 1u << 31 };
-	struct rlk_bell bells[] = {
-		rlk_bell_of(ground->conns[0], &a.request),
-		rlk_bell_of(ground->conns[0], &lock),
-		rlk_bell_of(ground->conns[0], &side),
-	};
-
-	assert_string_not_equal(bells[0].text, bells[1].text);
-	assert_string_not_equal(bells[0].text, bells[2].text);
-}
-
 /* ------------------------------------------------------------------ guess */
 
-static void a_slot_that_is_free_is_taken_unseen(void **state)
+CASE_ON(a_slot_that_is_free_is_taken_unseen,
+	"a slot that is free is taken unseen", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("guess");
@@ -431,7 +428,8 @@ static void a_slot_that_is_free_is_taken_unseen(void **state)
 }
 
 /* Where it can be no slot of this request's, nothing is tried. */
-static void a_wrong_guess_makes_nothing(void **state)
+CASE_ON(a_wrong_guess_makes_nothing, "a wrong guess makes nothing",
+	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("wrong");
@@ -462,7 +460,8 @@ static void a_wrong_guess_makes_nothing(void **state)
 	remove_rows(ground, name);
 }
 
-static void who_guesses_overtakes_nobody(void **state)
+CASE_ON(who_guesses_overtakes_nobody, "who guesses overtakes nobody",
+	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("polite");
@@ -492,7 +491,8 @@ static void one_more_comes(struct test_sql *other, const char *name)
 
 /* The number is lowered while the INSERT waits for it, and not before one more
  * has come in. */
-static void a_guess_counts_what_is_above_the_number(void **state)
+CASE_ON(a_guess_counts_what_is_above_the_number,
+	"a guess counts what is above the number", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("guessed");
@@ -517,6 +517,23 @@ static void a_guess_counts_what_is_above_the_number(void **state)
 	be_hasty(ground, hasty);
 }
 
+CASE_ON(bells_of_locks_are_others, "the bell of permits is not that of locks",
+	GROUND_PERMITS)
+{
+	struct ground *ground = *state;
+	struct some a = some_of(ground, 0, test_name("bells"), 1, 1);
+	struct rlk_request lock = { .name = a.request.name };
+	struct rlk_request side = { .name = a.request.name, .slot = 1u << 31 };
+	struct rlk_bell bells[] = {
+		rlk_bell_of(ground->conns[0], &a.request),
+		rlk_bell_of(ground->conns[0], &lock),
+		rlk_bell_of(ground->conns[0], &side),
+	};
+
+	assert_string_not_equal(bells[0].text, bells[1].text);
+	assert_string_not_equal(bells[0].text, bells[2].text);
+}
+
 /* ------------------------------------------------------------------ whom */
 
 /* Each of four slots is told of now and then. */
@@ -533,7 +550,8 @@ static void assert_all_told(struct ground *ground, struct some *some)
 	assert_int_equal(seen, 0x1e);
 }
 
-static void who_is_dead_is_told_of_first(void **state)
+CASE_ON(who_is_dead_is_told_of_first,
+	"of those who keep it out the dead is told", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("dead");
@@ -565,7 +583,8 @@ static void who_is_dead_is_told_of_first(void **state)
 
 /* ----------------------------------------------------------------- number */
 
-static void what_is_above_the_number_counts(void **state)
+CASE_ON(what_is_above_the_number_counts,
+	"what is in use above the number counts, too", GROUND_PERMITS)
 {
 	static const struct {
 		unsigned int used[4]; /* slots; 0: none */
@@ -609,7 +628,8 @@ static void what_is_above_the_number_counts(void **state)
 	}
 }
 
-static void a_look_counts_what_is_in_use(void **state)
+CASE_ON(a_look_counts_what_is_in_use, "a look counts what is in use",
+	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("count");
@@ -639,50 +659,4 @@ static void a_look_counts_what_is_in_use(void **state)
 		 name);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		ON(GROUND_PERMITS, "slots are told, and within the number",
-		   slots_are_told_and_are_within_the_number),
-		ON(GROUND_PERMITS, "slots are chosen at random",
-		   slots_are_chosen_at_random),
-		ON(GROUND_PERMITS, "what is there in part is given back",
-		   a_part_of_it_is_given_back),
-		ON(GROUND_PERMITS,
-		   "what was not asked for yet needs no release",
-		   what_was_not_asked_for_yet_needs_no_release),
-		ON(GROUND_PERMITS,
-		   "of two who want one slot at one moment one makes nothing",
-		   of_two_at_one_moment_one_makes_nothing),
-		ON(GROUND_PERMITS,
-		   "what was begun by another number makes nothing",
-		   what_was_begun_by_another_number_makes_nothing),
-		ON(GROUND_PERMITS,
-		   "a number is not changed while a request makes its rows",
-		   a_number_is_not_changed_under_a_request),
-		ON(GROUND_PERMITS,
-		   "a number that comes back lets nobody in beside who came",
-		   a_number_that_comes_back_is_another),
-		ON(GROUND_PERMITS, "who stands in line is not overtaken",
-		   who_stands_in_line_is_not_overtaken),
-		ON(GROUND_PERMITS, "a slot that is free is taken unseen",
-		   a_slot_that_is_free_is_taken_unseen),
-		ON(GROUND_PERMITS, "a wrong guess makes nothing",
-		   a_wrong_guess_makes_nothing),
-		ON(GROUND_PERMITS, "who guesses overtakes nobody",
-		   who_guesses_overtakes_nobody),
-		ON(GROUND_PERMITS, "a guess counts what is above the number",
-		   a_guess_counts_what_is_above_the_number),
-		ON(GROUND_PERMITS, "the bell of permits is not that of locks",
-		   bells_of_locks_are_others),
-		ON(GROUND_PERMITS, "of those who keep it out the dead is told",
-		   who_is_dead_is_told_of_first),
-		ON(GROUND_PERMITS,
-		   "what is in use above the number counts, too",
-		   what_is_above_the_number_counts),
-		ON(GROUND_PERMITS, "a look counts what is in use",
-		   a_look_counts_what_is_in_use),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -33,7 +33,7 @@ static void stand_in_line(struct ground *ground, struct rlk_conn *conn,
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + GROUND_UNTIL_MS);
 }
 
-static void absent_row_is_never_a_grant(void **state)
+ROW(absent_row_is_never_a_grant, "an absent row is never a grant")
 {
 	static const enum rlk_ask asks[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN,
 					     RLK_ASK_WAIT };
@@ -59,7 +59,8 @@ static void absent_row_is_never_a_grant(void **state)
 	}
 }
 
-static void making_a_row_twice_does_no_harm_and_does_not_wait(void **state)
+ROW(making_a_row_twice_does_no_harm_and_does_not_wait,
+    "making a row twice does no harm and does not wait")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("twice"));
@@ -80,7 +81,8 @@ static void making_a_row_twice_does_no_harm_and_does_not_wait(void **state)
 	rlk_conn_close(conn);
 }
 
-static void waiter_is_granted_when_the_holder_gives_up(void **state)
+ROW(waiter_is_granted_when_the_holder_gives_up,
+    "a waiter is granted when the holder gives up")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("wait");
@@ -102,7 +104,7 @@ static void waiter_is_granted_when_the_holder_gives_up(void **state)
 	}
 }
 
-static void hold_ends_with_its_connection(void **state)
+ROW(hold_ends_with_its_connection, "a hold ends with its connection")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("ends");
@@ -118,7 +120,7 @@ static void hold_ends_with_its_connection(void **state)
 	assert_true(ground_release(ground, 1, &b));
 }
 
-static void question_is_taken_back_by_a_kill(void **state)
+ROW(question_is_taken_back_by_a_kill, "a question is taken back by a kill")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("kill");
@@ -142,7 +144,8 @@ static void question_is_taken_back_by_a_kill(void **state)
 	assert_true(ground_release(ground, 1, &b));
 }
 
-static void fence_takes_the_name_from_a_lost_waiter(void **state)
+ROW(fence_takes_the_name_from_a_lost_waiter,
+    "a fence takes the name from a lost waiter")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("fence");
@@ -162,7 +165,7 @@ static void fence_takes_the_name_from_a_lost_waiter(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void interrupt_ends_a_wait(void **state)
+ROW(interrupt_ends_a_wait, "an interrupt ends a wait")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("interrupt");
@@ -185,7 +188,8 @@ static void interrupt_ends_a_wait(void **state)
 	assert_true(ground_release(ground, 1, &b));
 }
 
-static void slice_of_waiting_ends_by_the_server(void **state)
+ROW(slice_of_waiting_ends_by_the_server,
+    "a slice of waiting ends by the server")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("slice");
@@ -203,7 +207,8 @@ static void slice_of_waiting_ends_by_the_server(void **state)
 	assert_true(ground_release(ground, 1, &b));
 }
 
-static void another_connections_commit_releases_nothing(void **state)
+ROW(another_connections_commit_releases_nothing,
+    "another connection's commit releases nothing")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("commit"));
@@ -216,7 +221,7 @@ static void another_connections_commit_releases_nothing(void **state)
 }
 
 /* Its first COMMIT has nothing yet to be prepared in. */
-static void row_is_let_go_without_memory(void **state)
+ROW(row_is_let_go_without_memory, "a row is let go without memory")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("memory"));
@@ -237,7 +242,8 @@ static void row_is_let_go_without_memory(void **state)
 	assert_true(ground_release(ground, 1, &b));
 }
 
-static void statements_typed_by_hand_exclude_and_are_excluded(void **state)
+ROW(statements_typed_by_hand_exclude_and_are_excluded,
+    "statements typed by hand exclude and are excluded")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("hand"));
@@ -290,7 +296,8 @@ static bool waits_for_table(struct ground *ground)
 			       "INFO = 'OPTIMIZE TABLE business_lock'");
 }
 
-static void a_try_behind_ddl_does_not_name_a_holder(void **state)
+ROW(a_try_behind_ddl_does_not_name_a_holder,
+    "a try behind DDL does not name a holder")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("held"));
@@ -332,35 +339,4 @@ static void a_try_behind_ddl_does_not_name_a_holder(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-#define ROW(sentence, function) ON(ROWLOCK_ROW, sentence, function)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		ROW("an absent row is never a grant",
-		    absent_row_is_never_a_grant),
-		ROW("making a row twice does no harm and does not wait",
-		    making_a_row_twice_does_no_harm_and_does_not_wait),
-		ROW("a waiter is granted when the holder gives up",
-		    waiter_is_granted_when_the_holder_gives_up),
-		ROW("a hold ends with its connection",
-		    hold_ends_with_its_connection),
-		ROW("a question is taken back by a kill",
-		    question_is_taken_back_by_a_kill),
-		ROW("a fence takes the name from a lost waiter",
-		    fence_takes_the_name_from_a_lost_waiter),
-		ROW("an interrupt ends a wait", interrupt_ends_a_wait),
-		ROW("a slice of waiting ends by the server",
-		    slice_of_waiting_ends_by_the_server),
-		ROW("another connection's commit releases nothing",
-		    another_connections_commit_releases_nothing),
-		ROW("a row is let go without memory",
-		    row_is_let_go_without_memory),
-		ROW("statements typed by hand exclude and are excluded",
-		    statements_typed_by_hand_exclude_and_are_excluded),
-		ROW("a try behind DDL does not name a holder",
-		    a_try_behind_ddl_does_not_name_a_holder),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -70,7 +70,8 @@ static int64_t interrupt(void *arg)
 }
 
 /* At its deadline, and it can be used on. */
-static void interrupted_wait_leaves_the_connection_as_it_was(void **state)
+ROW(interrupted_wait_leaves_the_connection_as_it_was,
+    "an interrupted wait leaves the connection as it was")
 {
 	struct scene scene = begin(*state);
 	const struct rlk_interrupter interrupter = { -1, interrupt, &scene };
@@ -101,14 +102,4 @@ static void interrupted_wait_leaves_the_connection_as_it_was(void **state)
 	end(&scene);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON(ROWLOCK_ROW,
-		   "an interrupted wait leaves the connection as "
-		   "it was",
-		   interrupted_wait_leaves_the_connection_as_it_was),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

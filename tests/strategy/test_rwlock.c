@@ -56,7 +56,9 @@ static void speak_in_packets(struct ground *ground, int who)
 	profile->packets = true;
 }
 
-static void readers_let_readers_in(void **state)
+#define OF(function, sentence) CASE_ON(function, sentence, GROUND_READERS)
+
+OF(readers_let_readers_in, "readers let readers in")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("readers");
@@ -93,7 +95,7 @@ static void keep_out(struct ground *ground)
 	assert_true(ground_release(ground, 0, &reader));
 }
 
-static void a_writer_keeps_readers_out(void **state)
+OF(a_writer_keeps_readers_out, "a writer keeps readers out")
 {
 	keep_out(*state);
 	speak_singly(*state, 0);
@@ -116,7 +118,7 @@ static void step_back(struct ground *ground)
 	assert_true(ground_release(ground, 1, &writer));
 }
 
-static void who_sees_a_writer_steps_back(void **state)
+OF(who_sees_a_writer_steps_back, "who sees a writer steps back")
 {
 	step_back(*state);
 	speak_singly(*state, 0);
@@ -124,7 +126,7 @@ static void who_sees_a_writer_steps_back(void **state)
 	speak_in_packets(*state, 0);
 }
 
-static void a_writer_may_let_its_own_reader_in(void **state)
+OF(a_writer_may_let_its_own_reader_in, "a writer may let its own reader in")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("under");
@@ -153,7 +155,8 @@ static void a_writer_may_let_its_own_reader_in(void **state)
 }
 
 /* Two attempts may have one slot. */
-static void a_slot_of_another_reader_is_nobodys_grant(void **state)
+OF(a_slot_of_another_reader_is_nobodys_grant,
+   "a slot of another reader is nobody's grant")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("slot");
@@ -168,12 +171,12 @@ static void a_slot_of_another_reader_is_nobodys_grant(void **state)
 	assert_true(ground_release(ground, 0, &one));
 }
 
-static void slots_of_readers_lie_behind_the_writers(void **state)
+OF(slots_of_readers_lie_behind_the_writers,
+   "slots of readers lie behind the writer's")
 {
 	static const uint64_t attempts[] = { 0, 1, 2147483646, 2147483647,
 					     UINT64_MAX };
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(attempts); i++) {
 		assert_true(rlk_strategy_slot(&rlk_strategy_reader,
 					      attempts[i]) > RLK_SLOT_WRITER);
@@ -209,7 +212,7 @@ static void look(struct ground *ground, const char *name, struct seen *ret_seen)
 		    &err);
 }
 
-static void a_look_tells_of_all_rows(void **state)
+OF(a_look_tells_of_all_rows, "a look tells of the writer and of all readers")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("look");
@@ -247,7 +250,7 @@ static void a_look_tells_of_all_rows(void **state)
 }
 
 /* Its row is dead, and swept by whoever meets it. */
-static void a_reader_without_a_session_is_not_in(void **state)
+OF(a_reader_without_a_session_is_not_in, "a reader without a session is not in")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("orphan");
@@ -263,7 +266,8 @@ static void a_reader_without_a_session_is_not_in(void **state)
 }
 
 /* Others may have written since, or write by the time of the look. */
-static void no_reader_is_let_in_by_a_writer_that_is_gone(void **state)
+OF(no_reader_is_let_in_by_a_writer_that_is_gone,
+   "no reader is let in by a writer that is gone")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("under-none");
@@ -279,7 +283,7 @@ static void no_reader_is_let_in_by_a_writer_that_is_gone(void **state)
 #define MANY 300
 
 /* More than one look tells of. */
-static void a_break_ends_all_readers(void **state)
+OF(a_break_ends_all_readers, "a break ends all readers, however many")
 {
 	struct ground *ground = *state;
 	const struct rlk_strategy *lease = rlk_strategy(ROWLOCK_LEASE);
@@ -307,30 +311,4 @@ static void a_break_ends_all_readers(void **state)
 	assert_false(found);
 }
 
-#define OF(sentence, function) ON(GROUND_READERS, sentence, function)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		OF("readers let readers in", readers_let_readers_in),
-		OF("a writer keeps readers out", a_writer_keeps_readers_out),
-		OF("who sees a writer steps back",
-		   who_sees_a_writer_steps_back),
-		OF("a writer may let its own reader in",
-		   a_writer_may_let_its_own_reader_in),
-		OF("a slot of another reader is nobody's grant",
-		   a_slot_of_another_reader_is_nobodys_grant),
-		OF("slots of readers lie behind the writer's",
-		   slots_of_readers_lie_behind_the_writers),
-		OF("a look tells of the writer and of all readers",
-		   a_look_tells_of_all_rows),
-		OF("a reader without a session is not in",
-		   a_reader_without_a_session_is_not_in),
-		OF("no reader is let in by a writer that is gone",
-		   no_reader_is_let_in_by_a_writer_that_is_gone),
-		OF("a break ends all readers, however many",
-		   a_break_ends_all_readers),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -85,7 +85,7 @@ static void take(struct ground *ground, const struct rlk_request *request)
 			 RLK_GRANTED);
 }
 
-static void beat_moves_the_end_and_counts(void **state)
+LEASE(beat_moves_the_end_and_counts, "a beat moves the end and counts")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -104,7 +104,8 @@ static void beat_moves_the_end_and_counts(void **state)
 }
 
 /* As one does that waited in the server: its time is that of its beginning. */
-static void beat_that_comes_late_moves_no_end_backwards(void **state)
+LEASE(beat_that_comes_late_moves_no_end_backwards,
+      "a beat that comes late moves no end backwards")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -117,7 +118,8 @@ static void beat_that_comes_late_moves_no_end_backwards(void **state)
 	    1);
 }
 
-static void beat_that_changes_no_time_still_counts(void **state)
+LEASE(beat_that_changes_no_time_still_counts,
+      "a beat that changes no time still counts")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -134,7 +136,8 @@ static void beat_that_changes_no_time_still_counts(void **state)
 	    1);
 }
 
-static void beat_of_an_evicted_session_says_so(void **state)
+LEASE(beat_of_an_evicted_session_says_so,
+      "a beat of an evicted session says so")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -148,7 +151,8 @@ static void beat_of_an_evicted_session_says_so(void **state)
 	assert_true(beat(ground, ground->sessions[1], 60000));
 }
 
-static void expired_session_that_beats_lives_on(void **state)
+LEASE(expired_session_that_beats_lives_on,
+      "an expired session that beats lives on")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -158,7 +162,7 @@ static void expired_session_that_beats_lives_on(void **state)
 	assert_false(evict_expired(ground, id));
 }
 
-static void id_is_never_used_twice(void **state)
+LEASE(id_is_never_used_twice, "an id is never used twice")
 {
 	struct ground *ground = *state;
 	const struct rlk_session_row row = {
@@ -175,7 +179,8 @@ static void id_is_never_used_twice(void **state)
 	assert_int_equal(err.mysql, 1062);
 }
 
-static void only_an_expired_session_is_evicted_by_the_clock(void **state)
+LEASE(only_an_expired_session_is_evicted_by_the_clock,
+      "only an expired session is evicted by the clock")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -188,7 +193,8 @@ static void only_an_expired_session_is_evicted_by_the_clock(void **state)
 	assert_int_equal(column_of(ground, ground->sessions[1], "COUNT(*)"), 1);
 }
 
-static void only_a_session_that_shows_the_same_beat_is_evicted(void **state)
+LEASE(only_a_session_that_shows_the_same_beat_is_evicted,
+      "only a session that shows the same beat is evicted")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -200,7 +206,8 @@ static void only_a_session_that_shows_the_same_beat_is_evicted(void **state)
 	assert_false(evict_silent(ground, id, 1));
 }
 
-static void lease_of_a_living_session_is_never_swept(void **state)
+LEASE(lease_of_a_living_session_is_never_swept,
+      "a lease of a living session is never swept")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("live"));
@@ -215,7 +222,8 @@ static void lease_of_a_living_session_is_never_swept(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void lease_without_a_session_is_swept_by_its_attempt(void **state)
+LEASE(lease_without_a_session_is_swept_by_its_attempt,
+      "a lease without a session is swept by its attempt")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("dead"));
@@ -238,8 +246,8 @@ static void lease_without_a_session_is_swept_by_its_attempt(void **state)
 	assert_true(ground_release(ground, 0, &a));
 }
 
-static void lease_past_its_maximum_is_swept_though_its_session_lives(
-    void **state)
+LEASE(lease_past_its_maximum_is_swept_though_its_session_lives,
+      "a lease past its maximum is swept")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("maximum"));
@@ -280,7 +288,8 @@ static void see_session(const struct rlk_session_seen *session, void *arg)
 			seen->count++;
 }
 
-static void looks_go_through_all_sessions_page_by_page(void **state)
+LEASE(looks_go_through_all_sessions_page_by_page,
+      "looks go through all sessions page by page")
 {
 	struct ground *ground = *state;
 	struct seen seen = { .ids = { ground->sessions[0],
@@ -329,7 +338,7 @@ static struct seen look_for(struct ground *ground, const char *name,
 	return seen;
 }
 
-static void looks_find_the_dead_only(void **state)
+LEASE(looks_find_the_dead_only, "looks find the dead only")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("found"));
@@ -392,7 +401,8 @@ static void age_token(struct ground *ground, const char *name,
 		 strategy, name, days);
 }
 
-static void only_tokens_that_nobody_drew_for_long_are_dropped(void **state)
+LEASE(only_tokens_that_nobody_drew_for_long_are_dropped,
+      "only tokens that nobody drew for long are dropped")
 {
 	struct ground *ground = *state;
 	struct old_tokens old = { ground, test_name("token"), 0, false };
@@ -419,7 +429,8 @@ static void only_tokens_that_nobody_drew_for_long_are_dropped(void **state)
 			 1);
 }
 
-static void break_in_the_way_of_a_guard_leaves_no_transaction(void **state)
+LEASE(break_in_the_way_of_a_guard_leaves_no_transaction,
+      "a break in the way of a guard leaves no transaction")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("guarded"));
@@ -449,41 +460,4 @@ static void break_in_the_way_of_a_guard_leaves_no_transaction(void **state)
 	assert_false(ground_release(ground, 0, &a));
 }
 
-#define SESSION(sentence, function) ON(ROWLOCK_LEASE, sentence, function)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		SESSION("a beat moves the end and counts",
-			beat_moves_the_end_and_counts),
-		SESSION("a beat that comes late moves no end backwards",
-			beat_that_comes_late_moves_no_end_backwards),
-		SESSION("a beat that changes no time still counts",
-			beat_that_changes_no_time_still_counts),
-		SESSION("a beat of an evicted session says so",
-			beat_of_an_evicted_session_says_so),
-		SESSION("an expired session that beats lives on",
-			expired_session_that_beats_lives_on),
-		SESSION("an id is never used twice", id_is_never_used_twice),
-		SESSION("only an expired session is evicted by the clock",
-			only_an_expired_session_is_evicted_by_the_clock),
-		SESSION("only a session that shows the same beat is evicted",
-			only_a_session_that_shows_the_same_beat_is_evicted),
-		SESSION("a lease of a living session is never swept",
-			lease_of_a_living_session_is_never_swept),
-		SESSION("a lease without a session is swept by its attempt",
-			lease_without_a_session_is_swept_by_its_attempt),
-		SESSION(
-		    "a lease past its maximum is swept",
-		    lease_past_its_maximum_is_swept_though_its_session_lives),
-		SESSION("looks go through all sessions page by page",
-			looks_go_through_all_sessions_page_by_page),
-		SESSION("looks find the dead only", looks_find_the_dead_only),
-		SESSION("only tokens that nobody drew for long are dropped",
-			only_tokens_that_nobody_drew_for_long_are_dropped),
-		SESSION("a break in the way of a guard leaves no transaction",
-			break_in_the_way_of_a_guard_leaves_no_transaction),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -14,7 +14,8 @@ static void take(struct ground *ground, int who,
 			 RLK_GRANTED);
 }
 
-static void all_rows_are_of_one_attempt(void **state)
+CASE_ON(all_rows_are_of_one_attempt, "all rows of a set are of one attempt",
+	GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("all");
@@ -41,7 +42,8 @@ static void all_rows_are_of_one_attempt(void **state)
 	assert_false(ground_confirm(ground, 0, &request));
 }
 
-static void same_attempt_is_granted_again(void **state)
+CASE_ON(same_attempt_is_granted_again, "the same attempt is granted again",
+	GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("again");
@@ -54,7 +56,8 @@ static void same_attempt_is_granted_again(void **state)
 	assert_true(ground_release(ground, 1, &request));
 }
 
-static void one_name_that_is_held_keeps_all(void **state)
+CASE_ON(one_name_that_is_held_keeps_all,
+	"one name that is held keeps all of them", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("held");
@@ -81,7 +84,8 @@ static void one_name_that_is_held_keeps_all(void **state)
 	assert_true(ground_release(ground, 0, &mine));
 }
 
-static void sets_that_share_a_name_exclude_each_other(void **state)
+CASE_ON(sets_that_share_a_name_exclude_each_other,
+	"sets that share a name exclude each other", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("share");
@@ -101,7 +105,8 @@ static void sets_that_share_a_name_exclude_each_other(void **state)
 }
 
 /* So that it is removed, or looked at, in time. */
-static void the_holder_that_ends_first_is_told(void **state)
+CASE_ON(the_holder_that_ends_first_is_told,
+	"the holder that ends first is told", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("first");
@@ -139,7 +144,8 @@ static void the_holder_that_ends_first_is_told(void **state)
 }
 
 /* A lease of it was broken by hand: what is left is nobody's use. */
-static void what_is_left_of_one_is_given_back(void **state)
+CASE_ON(what_is_left_of_one_is_given_back,
+	"what is left of a set is given back", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("part");
@@ -166,7 +172,8 @@ static void what_is_left_of_one_is_given_back(void **state)
 
 /* A member of a group may lack rows that are committed elsewhere. This server
  * is in none, so that it does not know what the barrier is made of. */
-static void rows_that_are_missing_are_counted_behind_the_barrier(void **state)
+CASE_ON(rows_that_are_missing_are_counted_behind_the_barrier,
+	"rows that are missing are counted behind the barrier", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct rlk_server *server =
@@ -191,7 +198,8 @@ static void rows_that_are_missing_are_counted_behind_the_barrier(void **state)
 	assert_false(ground_release(ground, 0, &request));
 }
 
-static void each_name_has_a_token_of_its_own(void **state)
+CASE_ON(each_name_has_a_token_of_its_own, "each name has a token of its own",
+	GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("token");
@@ -224,7 +232,8 @@ static void each_name_has_a_token_of_its_own(void **state)
 
 /* It is no error of the caller's that another one was quicker, and nothing is
  * left of what was begun. */
-static void a_race_that_is_lost_makes_nothing(void **state)
+CASE_ON(a_race_that_is_lost_makes_nothing, "a race that is lost makes nothing",
+	GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("race");
@@ -251,7 +260,8 @@ static void a_race_that_is_lost_makes_nothing(void **state)
 }
 
 /* A name twice in one statement is what a row is that came in between. */
-static void a_row_that_came_in_between_undoes_all(void **state)
+CASE_ON(a_row_that_came_in_between_undoes_all,
+	"a row that came in between undoes all", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("between");
@@ -268,31 +278,4 @@ static void a_row_that_came_in_between_undoes_all(void **state)
 	assert_int_equal(sets_rows(ground, &trio, 0), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON(GROUND_SETS, "all rows of a set are of one attempt",
-		   all_rows_are_of_one_attempt),
-		ON(GROUND_SETS, "the same attempt is granted again",
-		   same_attempt_is_granted_again),
-		ON(GROUND_SETS, "one name that is held keeps all of them",
-		   one_name_that_is_held_keeps_all),
-		ON(GROUND_SETS, "sets that share a name exclude each other",
-		   sets_that_share_a_name_exclude_each_other),
-		ON(GROUND_SETS, "the holder that ends first is told",
-		   the_holder_that_ends_first_is_told),
-		ON(GROUND_SETS, "what is left of a set is given back",
-		   what_is_left_of_one_is_given_back),
-		ON(GROUND_SETS,
-		   "rows that are missing are counted behind the barrier",
-		   rows_that_are_missing_are_counted_behind_the_barrier),
-		ON(GROUND_SETS, "each name has a token of its own",
-		   each_name_has_a_token_of_its_own),
-		ON(GROUND_SETS, "a race that is lost makes nothing",
-		   a_race_that_is_lost_makes_nothing),
-		ON(GROUND_SETS, "a row that came in between undoes all",
-		   a_row_that_came_in_between_undoes_all),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

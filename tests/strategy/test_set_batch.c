@@ -23,7 +23,8 @@ static void release_all(struct ground *ground, const struct rlk_part *acquires,
 	parts_run_all(ground, 0, parts, count);
 }
 
-static void sets_without_a_common_name_are_all_granted(void **state)
+CASE_ON(sets_without_a_common_name_are_all_granted,
+	"sets without a common name are all granted", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct rlk_part parts[4];
@@ -47,7 +48,8 @@ static void sets_without_a_common_name_are_all_granted(void **state)
 		assert_int_equal(sets_rows(ground, &trios[i], 0), 0);
 }
 
-static void of_two_that_share_a_name_one_is_granted(void **state)
+CASE_ON(of_two_that_share_a_name_one_is_granted,
+	"of two that share a name one is granted", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("share");
@@ -79,7 +81,8 @@ static void of_two_that_share_a_name_one_is_granted(void **state)
 }
 
 /* One after the other is one of them at a time. */
-static void many_that_share_a_name_exclude_each_other(void **state)
+CASE_ON(many_that_share_a_name_exclude_each_other,
+	"many that share a name exclude each other", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("crowd");
@@ -116,7 +119,8 @@ static void many_that_share_a_name_exclude_each_other(void **state)
 			release_all(ground, &parts[i], 1);
 }
 
-static void what_is_given_back_can_be_had_at_once(void **state)
+CASE_ON(what_is_given_back_can_be_had_at_once,
+	"what is given back can be had at once", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("back");
@@ -138,7 +142,8 @@ static void what_is_given_back_can_be_had_at_once(void **state)
 		}
 }
 
-static void whose_names_are_held_is_told_by_whom(void **state)
+CASE_ON(whose_names_are_held_is_told_by_whom,
+	"whose names are held is told by whom", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio held = sets_trio("held");
@@ -167,7 +172,8 @@ static void whose_names_are_held_is_told_by_whom(void **state)
 
 /* An answer was lost: the same attempt is granted again. Of a set in part it
  * has to be asked for alone. */
-static void what_was_made_before_is_granted(void **state)
+CASE_ON(what_was_made_before_is_granted, "what was made before is granted",
+	GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio whole = sets_trio("whole");
@@ -198,7 +204,8 @@ static void what_was_made_before_is_granted(void **state)
 }
 
 /* A name twice in one statement is what a row is that came in between. */
-static void a_race_that_is_lost_is_asked_for_again(void **state)
+CASE_ON(a_race_that_is_lost_is_asked_for_again,
+	"a race that is lost is asked for again", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("race");
@@ -216,7 +223,8 @@ static void a_race_that_is_lost_is_asked_for_again(void **state)
 
 /* A lease comes before a set that wants its name; what is drawn for a name of a
  * set is that name's. */
-static void leases_and_sets_go_in_one_packet(void **state)
+CASE_ON(leases_and_sets_go_in_one_packet, "leases and sets go in one packet",
+	GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio one = sets_trio("one");
@@ -252,7 +260,8 @@ static void leases_and_sets_go_in_one_packet(void **state)
 }
 
 /* A set of one name has the text of a lease. */
-static void lease_and_a_set_of_its_name_exclude_each_other(void **state)
+CASE_ON(lease_and_a_set_of_its_name_exclude_each_other,
+	"a lease and a set of its name exclude each other", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("twins");
@@ -276,29 +285,4 @@ static void lease_and_a_set_of_its_name_exclude_each_other(void **state)
 	assert_int_equal(granted, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON(GROUND_SETS, "sets without a common name are all granted",
-		   sets_without_a_common_name_are_all_granted),
-		ON(GROUND_SETS, "of two that share a name one is granted",
-		   of_two_that_share_a_name_one_is_granted),
-		ON(GROUND_SETS, "many that share a name exclude each other",
-		   many_that_share_a_name_exclude_each_other),
-		ON(GROUND_SETS, "what is given back can be had at once",
-		   what_is_given_back_can_be_had_at_once),
-		ON(GROUND_SETS, "whose names are held is told by whom",
-		   whose_names_are_held_is_told_by_whom),
-		ON(GROUND_SETS, "what was made before is granted",
-		   what_was_made_before_is_granted),
-		ON(GROUND_SETS, "a race that is lost is asked for again",
-		   a_race_that_is_lost_is_asked_for_again),
-		ON(GROUND_SETS, "leases and sets go in one packet",
-		   leases_and_sets_go_in_one_packet),
-		ON(GROUND_SETS,
-		   "a lease and a set of its name exclude each other",
-		   lease_and_a_set_of_its_name_exclude_each_other),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

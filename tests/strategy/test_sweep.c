@@ -70,7 +70,8 @@ static uint64_t sweep(struct ground *ground,
 	return swept;
 }
 
-static void dead_leases_go_by_one_statement_and_no_others(void **state)
+EACH(dead_leases_go_by_one_statement_and_no_others,
+     "dead leases go by one statement, and no others")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("many");
@@ -93,7 +94,7 @@ static void dead_leases_go_by_one_statement_and_no_others(void **state)
 
 /* The name went to another, who is dead by now as well, but was not looked
  * at. */
-static void another_attempt_is_not_meant(void **state)
+EACH(another_attempt_is_not_meant, "another attempt is not meant")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("other");
@@ -109,7 +110,8 @@ static void another_attempt_is_not_meant(void **state)
 }
 
 /* In a table of few rows the server would rather read all of them. */
-static void locked_row_of_another_name_is_nothing_to_it(void **state)
+EACH(locked_row_of_another_name_is_nothing_to_it,
+     "a locked row of another name is nothing to a sweep")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("apart");
@@ -147,7 +149,7 @@ static uint64_t evict(struct ground *ground, bool silent, uint64_t beat)
 	return evicted;
 }
 
-static void only_expired_sessions_are_evicted(void **state)
+EACH(only_expired_sessions_are_evicted, "only expired sessions are evicted")
 {
 	struct ground *ground = *state;
 
@@ -159,7 +161,8 @@ static void only_expired_sessions_are_evicted(void **state)
 }
 
 /* The beat that one of them shows is another's: pairs, not lists. */
-static void only_sessions_that_show_their_beat_are_evicted(void **state)
+EACH(only_sessions_that_show_their_beat_are_evicted,
+     "only sessions that show their beat are evicted")
 {
 	struct ground *ground = *state;
 
@@ -214,7 +217,7 @@ static void sweep_all(const struct ground *ground)
 		 "WHERE s.id IS NULL OR s.expires_at <= UTC_TIMESTAMP(6)");
 }
 
-static void packet_evicts_and_sweeps(void **state)
+EACH(packet_evicts_and_sweeps, "a packet evicts and sweeps")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("packet");
@@ -245,7 +248,7 @@ static void packet_evicts_and_sweeps(void **state)
 	assert_true(is_there(ground, 0));
 }
 
-static void dead_neighbours_go_along(void **state)
+EACH(dead_neighbours_go_along, "dead neighbours go along")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("near");
@@ -269,7 +272,7 @@ static void dead_neighbours_go_along(void **state)
 		assert_int_equal(parts_rows(ground, leases[i].name), 1);
 }
 
-static void packet_leaves_who_has_beaten_since(void **state)
+EACH(packet_leaves_who_has_beaten_since, "a packet leaves who has beaten since")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("beaten");
@@ -313,7 +316,7 @@ static uint64_t sweep_name(struct ground *ground, const char *name)
 	return swept;
 }
 
-static void the_dead_of_a_name_go_together(void **state)
+EACH(the_dead_of_a_name_go_together, "the dead of a name go together")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("shared");
@@ -331,26 +334,4 @@ static void the_dead_of_a_name_go_together(void **state)
 	assert_int_equal(parts_rows(ground, other), 1);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		EACH("dead leases go by one statement, and no others",
-		     dead_leases_go_by_one_statement_and_no_others),
-		EACH("another attempt is not meant",
-		     another_attempt_is_not_meant),
-		EACH("a locked row of another name is nothing to a sweep",
-		     locked_row_of_another_name_is_nothing_to_it),
-		EACH("only expired sessions are evicted",
-		     only_expired_sessions_are_evicted),
-		EACH("only sessions that show their beat are evicted",
-		     only_sessions_that_show_their_beat_are_evicted),
-		EACH("a packet evicts and sweeps", packet_evicts_and_sweeps),
-		EACH("dead neighbours go along", dead_neighbours_go_along),
-		EACH("the dead of a name go together",
-		     the_dead_of_a_name_go_together),
-		EACH("a packet leaves who has beaten since",
-		     packet_leaves_who_has_beaten_since),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -73,7 +73,8 @@ static uint64_t token_of(struct ground *ground, const char *name)
 			       ground->strategy->name, name);
 }
 
-static void token_is_old_after_thirty_days_without_a_draw(void **state)
+LEASE(token_is_old_after_thirty_days_without_a_draw,
+      "a token is old after thirty days without a draw")
 {
 	struct ground *ground = *state;
 	const char *young = test_name("young");
@@ -86,7 +87,7 @@ static void token_is_old_after_thirty_days_without_a_draw(void **state)
 }
 
 /* Somebody may have drawn since the look. */
-static void only_an_old_token_is_collected(void **state)
+LEASE(only_an_old_token_is_collected, "only an old token is collected")
 {
 	struct ground *ground = *state;
 	const char *young = test_name("young");
@@ -102,7 +103,8 @@ static void only_an_old_token_is_collected(void **state)
 
 /* The clock was ahead when it was drawn, and a month has passed since: it is
  * what the name's next one has to be larger than. */
-static void token_ahead_of_the_clock_is_not_collected(void **state)
+LEASE(token_ahead_of_the_clock_is_not_collected,
+      "a token ahead of the clock is not collected")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -122,7 +124,7 @@ static void token_ahead_of_the_clock_is_not_collected(void **state)
 }
 
 /* Whatever whoever asks believes of the floor. */
-static void token_above_the_floor_stays(void **state)
+LEASE(token_above_the_floor_stays, "a token above the floor stays")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("above");
@@ -140,7 +142,8 @@ static void token_above_the_floor_stays(void **state)
 	assert_int_equal(token_of(ground, name), 0);
 }
 
-static void token_of_a_lease_that_is_there_is_not_looked_for(void **state)
+LEASE(token_of_a_lease_that_is_there_is_not_looked_for,
+      "the token of a lease that is there is not looked for")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -162,7 +165,8 @@ static void text(struct rlk_conn *conn, const char *sql)
 }
 
 /* The worst moment: the draw has read the floor, and is not committed. */
-static void floor_that_a_draw_has_read_is_not_raised(void **state)
+BOTH(floor_that_a_draw_has_read_is_not_raised,
+     "a floor that a draw has read is not raised")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -189,7 +193,8 @@ static void floor_that_a_draw_has_read_is_not_raised(void **state)
 	assert_true(ground_release(ground, 0, &request));
 }
 
-static void draw_waits_for_who_raises_the_floor(void **state)
+BOTH(draw_waits_for_who_raises_the_floor,
+     "a draw waits for who raises the floor")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -209,33 +214,4 @@ static void draw_waits_for_who_raises_the_floor(void **state)
 	assert_true(ground_release(ground, 0, &request));
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		ON(ROWLOCK_LEASE,
-		   "a token is old after thirty days without a draw",
-		   token_is_old_after_thirty_days_without_a_draw),
-		ON(ROWLOCK_LEASE, "only an old token is collected",
-		   only_an_old_token_is_collected),
-		ON(ROWLOCK_LEASE, "a token ahead of the clock is not collected",
-		   token_ahead_of_the_clock_is_not_collected),
-		ON(ROWLOCK_LEASE, "a token above the floor stays",
-		   token_above_the_floor_stays),
-		ON(ROWLOCK_LEASE,
-		   "the token of a lease that is there is not looked for",
-		   token_of_a_lease_that_is_there_is_not_looked_for),
-		ON(ROWLOCK_LEASE,
-		   "lease: a floor that a draw has read is not raised",
-		   floor_that_a_draw_has_read_is_not_raised),
-		ON(ROWLOCK_ROW,
-		   "row: a floor that a draw has read is not raised",
-		   floor_that_a_draw_has_read_is_not_raised),
-		ON(ROWLOCK_LEASE,
-		   "lease: a draw waits for who raises the floor",
-		   draw_waits_for_who_raises_the_floor),
-		ON(ROWLOCK_ROW, "row: a draw waits for who raises the floor",
-		   draw_waits_for_who_raises_the_floor),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -138,13 +138,13 @@ static void report(void)
 		    "deadline to lost callback, worst of %zu", samples);
 }
 
-static void every_hold_of_a_frozen_server_is_lost_once(void **state)
+CASE(every_hold_of_a_frozen_server_is_lost_once,
+     "every hold of a frozen server is lost once")
 {
 	const char *text = getenv("ROWLOCK_LATENESS_ROUNDS");
 	unsigned long rounds = text ? strtoul(text, NULL, 10) : 2;
 	size_t i;
 
-	(void) state;
 	open_all();
 	for (; rounds; rounds--)
 		one_round();
@@ -156,13 +156,8 @@ static void every_hold_of_a_frozen_server_is_lost_once(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST("every hold of a frozen server is lost once",
-		     every_hold_of_a_frozen_server_is_lost_once),
-	};
-
 	if (!test_descriptors(DESCRIPTORS))
 		return test_skip_all("needs 2,048 descriptors: raise the limit "
 				     "(ulimit -n)");
-	return test_main_own_server(tests);
+	return test_main_own_server();
 }

@@ -41,7 +41,8 @@ static void demote(struct proxy *proxy)
 	refuse(proxy, REFUSED);
 }
 
-static void the_next_try_reaches_the_new_primary(void **state)
+CASE(the_next_try_reaches_the_new_primary,
+     "the next try reaches the new primary")
 {
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client =
@@ -50,7 +51,6 @@ static void the_next_try_reaches_the_new_primary(void **state)
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("demoted"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	demote(proxy);
@@ -61,7 +61,7 @@ static void the_next_try_reaches_the_new_primary(void **state)
 	proxy_end(proxy);
 }
 
-static void a_node_that_left_the_others_is_left(void **state)
+CASE(a_node_that_left_the_others_is_left, "a node that left the others is left")
 {
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client =
@@ -70,7 +70,6 @@ static void a_node_that_left_the_others_is_left(void **state)
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("left"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	refuse(proxy, NOT_READY);
@@ -83,7 +82,8 @@ static void a_node_that_left_the_others_is_left(void **state)
 }
 
 /* It need not call again. */
-static void who_may_wait_is_taken_to_another_node(void **state)
+CASE(who_may_wait_is_taken_to_another_node,
+     "who may wait is taken to another node")
 {
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client =
@@ -92,7 +92,6 @@ static void who_may_wait_is_taken_to_another_node(void **state)
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("waits"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	refuse(proxy, NOT_READY);
@@ -111,7 +110,7 @@ static uint64_t beats_of(struct test_sql *sql, const char *name)
 			       name);
 }
 
-static void no_hold_is_lost_by_it(void **state)
+CASE(no_hold_is_lost_by_it, "no hold is lost by it")
 {
 	const char *name = test_name("kept");
 	struct proxy *proxy = proxy_to(test_dsn());
@@ -122,7 +121,6 @@ static void no_hold_is_lost_by_it(void **state)
 	struct rowlock_errinfo err;
 	uint64_t before, began;
 
-	(void) state;
 	assert_ok(try_it(lock, &err));
 	demote(proxy);
 	before = beats_of(sql, name);
@@ -138,7 +136,8 @@ static void no_hold_is_lost_by_it(void **state)
 	proxy_end(proxy);
 }
 
-static void a_server_that_stays_so_is_not_stormed(void **state)
+CASE(a_server_that_stays_so_is_not_stormed,
+     "a server that stays read-only is not stormed")
 {
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client =
@@ -149,7 +148,6 @@ static void a_server_that_stays_so_is_not_stormed(void **state)
 	struct rowlock_errinfo err;
 	uint64_t began;
 
-	(void) state;
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	for (size_t w = 0; w < TEST_SIZE(writes); w++)
@@ -170,7 +168,8 @@ static void a_server_that_stays_so_is_not_stormed(void **state)
 }
 
 /* Not every refusal of this number says that the server takes no writes. */
-static void another_option_is_named_and_gives_nothing_up(void **state)
+CASE(another_option_is_named_and_gives_nothing_up,
+     "another option is named, and gives nothing up")
 {
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client = client_by(
@@ -180,7 +179,6 @@ static void another_option_is_named_and_gives_nothing_up(void **state)
 	struct rowlock_errinfo err;
 	unsigned long before;
 
-	(void) state;
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	before = proxy_counts(proxy).connections;
@@ -196,21 +194,4 @@ static void another_option_is_named_and_gives_nothing_up(void **state)
 	proxy_end(proxy);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("the next try reaches the new primary",
-		     the_next_try_reaches_the_new_primary),
-		TEST("a node that left the others is left",
-		     a_node_that_left_the_others_is_left),
-		TEST("who may wait is taken to another node",
-		     who_may_wait_is_taken_to_another_node),
-		TEST("no hold is lost by it", no_hold_is_lost_by_it),
-		TEST("a server that stays read-only is not stormed",
-		     a_server_that_stays_so_is_not_stormed),
-		TEST("another option is named, and gives nothing up",
-		     another_option_is_named_and_gives_nothing_up),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

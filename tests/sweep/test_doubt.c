@@ -68,12 +68,12 @@ static void get_it(struct scene *scene)
 		    &err);
 }
 
-static void a_row_that_lands_where_no_kill_reaches_is_taken_back(void **state)
+CASE(a_row_that_lands_where_no_kill_reaches_is_taken_back,
+     "a row that lands where no KILL reaches is taken back")
 {
 	struct scene scene = scene_of(test_name("late"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	tell(scene.proxy, NO_KILL "request " INSERT " do hold then=silence");
 	get_it(&scene);
 	assert_ok(rowlock_verify(scene.lock, &err));
@@ -86,12 +86,4 @@ static void a_row_that_lands_where_no_kill_reaches_is_taken_back(void **state)
 	scene_end(&scene);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a row that lands where no KILL reaches is taken back",
-		     a_row_that_lands_where_no_kill_reaches_is_taken_back),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -99,20 +99,12 @@ static void keeps_its_deadlines(enum rowlock_strategy strategy)
 			 lateness.most_ms, lateness.own_ms);
 }
 
-static void each_call_keeps_its_deadline_with_a_dribbling_peer(void **state)
+CASE(each_call_keeps_its_deadline_with_a_dribbling_peer,
+     "each call keeps its deadline with a dribbling peer")
 {
-	(void) state;
 	pulse_start();
 	keeps_its_deadlines(ROWLOCK_LEASE);
 	keeps_its_deadlines(ROWLOCK_ROW);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("each call keeps its deadline with a dribbling peer",
-		     each_call_keeps_its_deadline_with_a_dribbling_peer),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -141,6 +141,9 @@ static int end_sweep(void **state)
 	return 0;
 }
 
+#define SWEEP(function, sentence)                                              \
+	CASE_WITH(function, sentence, begin_sweep, end_sweep)
+
 /* 0, or the code of what failed. */
 static int play(const struct guarded *guarded, bool releases,
 		struct rowlock_errinfo *err)
@@ -292,32 +295,20 @@ static void one_lock(struct guarded *guarded, const char *rule, bool stays,
 	assert_ok(rowlock_release(guarded->row, &err));
 }
 
-static void transaction_that_is_open_has_the_lock(void **state)
-{
-	struct guarded *guarded = *state;
-	char rule[160];
-
-	/* Where the begin is not answered, the wait does not begin. */
-	for (size_t place = 0; place < TEST_SIZE(inside); place++)
-		for (size_t kind = 0; kind < TEST_SIZE(kinds); kind++) {
-			put_rule(rule, sizeof(rule), kind, inside[place]);
-			one_lock(guarded, rule, kinds[kind].stays,
-				 place == 0 ? ROWLOCK_FOREVER : 0);
-		}
-	assert_true(guarded->ends[0] && guarded->ends[1]);
-}
-
-static void what_is_told_of_a_commit_is_what_became_of_it(void **state)
+SWEEP(what_is_told_of_a_commit_is_what_became_of_it,
+      "what is told of a commit is what became of it")
 {
 	sweep(*state, places, AT_COMMIT, false);
 }
 
-static void what_is_told_of_a_release_is_what_became_of_it(void **state)
+SWEEP(what_is_told_of_a_release_is_what_became_of_it,
+      "what is told of a commit that releases is what became of both")
 {
 	sweep(*state, places, AT_COMMIT, true);
 }
 
-static void what_is_told_is_so_where_statements_come_one_by_one(void **state)
+SWEEP(what_is_told_is_so_where_statements_come_one_by_one,
+      "what is told of a commit is so where statements come one by one")
 {
 	struct guarded *guarded = *state;
 
@@ -325,7 +316,9 @@ static void what_is_told_is_so_where_statements_come_one_by_one(void **state)
 	sweep(guarded, places_one_by_one, AT_END, false);
 }
 
-static void release_is_as_told_where_statements_come_one_by_one(void **state)
+SWEEP(release_is_as_told_where_statements_come_one_by_one,
+      "what is told of a commit that releases is so where statements come one "
+      "by one")
 {
 	struct guarded *guarded = *state;
 
@@ -356,7 +349,8 @@ static struct rowlock *hold_behind(struct proxy *proxy,
 
 /* A commit of which nothing is known comes when the hold's next transaction has
  * begun, whose own is never said. */
-static void what_still_comes_is_not_taken_for_the_next(void **state)
+SWEEP(what_still_comes_is_not_taken_for_the_next,
+      "what may still come is not taken for the next")
 {
 	struct guarded *guarded = *state;
 	struct proxy *proxy = proxy_to(test_dsn());
@@ -388,30 +382,20 @@ static void what_still_comes_is_not_taken_for_the_next(void **state)
 	proxy_end(proxy);
 }
 
-#define SWEEP(sentence, function)                                              \
-	{                                                                      \
-		sentence, function, begin_sweep, end_sweep, NULL               \
-	}
-
-int main(void)
+SWEEP(transaction_that_is_open_has_the_lock,
+      "a transaction that is open has the lock, no other one")
 {
-	const struct CMUnitTest tests[] = {
-		SWEEP("what is told of a commit is what became of it",
-		      what_is_told_of_a_commit_is_what_became_of_it),
-		SWEEP("what is told of a commit that releases is what became "
-		      "of both",
-		      what_is_told_of_a_release_is_what_became_of_it),
-		SWEEP("what is told of a commit is so where statements come "
-		      "one by one",
-		      what_is_told_is_so_where_statements_come_one_by_one),
-		SWEEP("what is told of a commit that releases is so where "
-		      "statements come one by one",
-		      release_is_as_told_where_statements_come_one_by_one),
-		SWEEP("what may still come is not taken for the next",
-		      what_still_comes_is_not_taken_for_the_next),
-		SWEEP("a transaction that is open has the lock, no other one",
-		      transaction_that_is_open_has_the_lock),
-	};
+	struct guarded *guarded = *state;
+	char rule[160];
 
-	return test_main(tests);
+	/* Where the begin is not answered, the wait does not begin. */
+	for (size_t place = 0; place < TEST_SIZE(inside); place++)
+		for (size_t kind = 0; kind < TEST_SIZE(kinds); kind++) {
+			put_rule(rule, sizeof(rule), kind, inside[place]);
+			one_lock(guarded, rule, kinds[kind].stays,
+				 place == 0 ? ROWLOCK_FOREVER : 0);
+		}
+	assert_true(guarded->ends[0] && guarded->ends[1]);
 }
+
+CASE_MAIN(test_main)

@@ -49,13 +49,13 @@ static void assert_met(const struct site *site)
 
 static const unsigned int interruptions[] = { 1317, 1969, 3024 };
 
-static void a_new_connection_is_had_all_the_same(void **state)
+CASE(a_new_connection_is_had_all_the_same,
+     "a new connection is had all the same")
 {
 	static const char *const statements[] = { "SET NAMES*", "SELECT 0,*" };
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(statements) * 2; i++) {
 		struct site site = site_open();
 		struct rowlock *lock = test_lock(site.client, strategies[i / 2],
@@ -71,14 +71,13 @@ static void a_new_connection_is_had_all_the_same(void **state)
 	}
 }
 
-static void a_login_is_waited_for(void **state)
+CASE(a_login_is_waited_for, "a login is waited for")
 {
 	struct site site = site_open();
 	struct rowlock *lock =
 	    test_lock(site.client, ROWLOCK_LEASE, 0, test_name("login"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	tell(site.proxy, "clear\nreset\nrequest command=login do error "
 			 "code=1317");
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
@@ -88,14 +87,13 @@ static void a_login_is_waited_for(void **state)
 	site_close(&site);
 }
 
-static void a_lease_is_verified(void **state)
+CASE(a_lease_is_verified, "a lease is verified")
 {
 	struct site site = site_open();
 	struct rowlock *lock =
 	    test_lock(site.client, ROWLOCK_LEASE, 0, test_name("verify"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(try_it(lock, &err));
 	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
 		meet(&site, "SELECT s.id FROM business_lease*",
@@ -109,14 +107,13 @@ static void a_lease_is_verified(void **state)
 }
 
 /* The transaction is open until a COMMIT is answered. */
-static void a_row_that_is_let_go_was_not_lost(void **state)
+CASE(a_row_that_is_let_go_was_not_lost, "a row that is let go was not lost")
 {
 	struct site site = site_open();
 	struct rowlock *lock =
 	    test_lock(site.client, ROWLOCK_ROW, 0, test_name("commit"));
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
 		assert_ok(try_it(lock, &err));
 		meet(&site, "COMMIT", interruptions[i]);
@@ -127,14 +124,13 @@ static void a_row_that_is_let_go_was_not_lost(void **state)
 	site_close(&site);
 }
 
-static void permits_are_counted_and_changed(void **state)
+CASE(permits_are_counted_and_changed, "permits are counted and changed")
 {
 	const char *name = test_name("permits");
 	struct site site = site_open();
 	unsigned int permits, used;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
 		meet(&site, "*INTO lock_permits*", interruptions[i]);
 		assert_ok(rowlock_semaphore_resize(site.client, name,
@@ -149,7 +145,7 @@ static void permits_are_counted_and_changed(void **state)
 	site_close(&site);
 }
 
-static void a_challenger_is_looked_for(void **state)
+CASE(a_challenger_is_looked_for, "a challenger is looked for")
 {
 	const struct rowlock_election_options options = {
 		.size = sizeof(options),
@@ -161,7 +157,6 @@ static void a_challenger_is_looked_for(void **state)
 	uint64_t stood_ms = 7;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_election_new(site.client, test_name("elect"),
 				       &options, &lock, &err));
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
@@ -179,12 +174,11 @@ static void a_challenger_is_looked_for(void **state)
 
 /* A read of the floor that is interrupted ends as NULL, which is no value for a
  * token (seen on both servers). */
-static void a_token_is_drawn(void **state)
+CASE(a_token_is_drawn, "a token is drawn")
 {
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(strategies); i++) {
 		struct site site = site_open();
 		struct rowlock *lock = test_lock(site.client, strategies[i], 0,
@@ -204,7 +198,8 @@ static void a_token_is_drawn(void **state)
 
 /* Another client reads, and no look at the readers is answered: whether there
  * are any is not known. */
-static void readers_that_nobody_tells_of_are_no_time_out(void **state)
+CASE(readers_that_nobody_tells_of_are_no_time_out,
+     "readers that nobody tells of are no time-out")
 {
 	const char *name = test_name("readers");
 	struct rowlock_client *other = test_client(BEATLESS_TTL_MS);
@@ -212,7 +207,6 @@ static void readers_that_nobody_tells_of_are_no_time_out(void **state)
 	struct rowlock *reader, *none, *unread, *writer;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_rwlock_new(other, name, NULL, &reader, &none, &err));
 	assert_ok(rowlock_rwlock_new(site.client, name, NULL, &unread, &writer,
 				     &err));
@@ -235,22 +229,4 @@ static void readers_that_nobody_tells_of_are_no_time_out(void **state)
 	site_close(&site);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("a new connection is had all the same",
-		     a_new_connection_is_had_all_the_same),
-		TEST("a login is waited for", a_login_is_waited_for),
-		TEST("a lease is verified", a_lease_is_verified),
-		TEST("a row that is let go was not lost",
-		     a_row_that_is_let_go_was_not_lost),
-		TEST("permits are counted and changed",
-		     permits_are_counted_and_changed),
-		TEST("a challenger is looked for", a_challenger_is_looked_for),
-		TEST("a token is drawn", a_token_is_drawn),
-		TEST("readers that nobody tells of are no time-out",
-		     readers_that_nobody_tells_of_are_no_time_out),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -105,12 +105,12 @@ static void keep_until(struct street *street, unsigned long acts, int first)
 	}
 }
 
-static void swallowed_neighbours_cost_no_healthy_hold(void **state)
+CASE(swallowed_neighbours_cost_no_healthy_hold,
+     "swallowed neighbours cost no healthy hold")
 {
 	struct street street = street_of(FEW);
 	uint64_t began;
 
-	(void) state;
 	for (int i = 0; i < 2; i++)
 		tell(street.proxy, "request conn=%d do drop then=silence",
 		     connection_of(&street, i));
@@ -131,11 +131,11 @@ static void swallowed_neighbours_cost_no_healthy_hold(void **state)
 }
 
 /* All of the answers one after the other would take twice the idle bound. */
-static void many_holds_at_a_long_round_trip_are_kept(void **state)
+CASE(many_holds_at_a_long_round_trip_are_kept,
+     "many holds at a long round trip are kept")
 {
 	struct street street = street_of(MANY);
 
-	(void) state;
 	tell(street.proxy, "reply command=ping always do delay ms=%llu",
 	     (unsigned long long) street.idle_ms / 10);
 	keep_until(&street, 2ul * MANY, 0);
@@ -144,14 +144,4 @@ static void many_holds_at_a_long_round_trip_are_kept(void **state)
 	street_end(&street);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("swallowed neighbours cost no healthy hold",
-		     swallowed_neighbours_cost_no_healthy_hold),
-		TEST("many holds at a long round trip are kept",
-		     many_holds_at_a_long_round_trip_are_kept),
-	};
-
-	return test_main(tests);
-}
+CASE_MAIN(test_main)

@@ -58,10 +58,55 @@ static void rival_end(struct rival *rival)
 	test_end(rival->lock, rival->client);
 }
 
+/* The other server lets in whom the first does; other_dsn says so. */
+static void share_account(void)
+{
+	struct test_sql *sql = sql_on(test_server_dsn("--root"));
+	char user[64], password[128], address[160];
+	char *hosts, *host, *rest;
+
+	assert_true(test_dsn_value(first_dsn, "user", user, sizeof(user)));
+	assert_true(
+	    test_dsn_value(first_dsn, "password", password, sizeof(password)));
+	test_sql(sql, "CREATE USER IF NOT EXISTS '%s'@'127.0.0.1'", user);
+	hosts = test_sql_text(sql,
+			      "SELECT Host FROM mysql.user WHERE User = "
+			      "'%s'",
+			      user);
+	for (rest = hosts; (host = strsep(&rest, "\n"));) {
+		if (!*host)
+			continue;
+		test_sql(sql, "ALTER USER '%s'@'%s' IDENTIFIED BY '%s'", user,
+			 host, password);
+		test_sql(sql, "GRANT ALL ON rowlock.* TO '%s'@'%s'", user,
+			 host);
+	}
+	free(hosts);
+	test_sql_end(sql);
+	proxy_server_of(other_dsn, address, sizeof(address));
+	rest = strrchr(address, ':');
+	assert_non_null(rest);
+	*rest++ = '\0';
+	snprintf(other_dsn, sizeof(other_dsn),
+		 "host=%s;port=%s;user=%s;password=%s;database=rowlock",
+		 address, rest, user, password);
+}
+
+CASE(there_are_two_servers, "there are two servers")
+{
+	snprintf(other_dsn, sizeof(other_dsn), "%s", test_dsn());
+	test_use_dsn(NULL);
+	snprintf(first_dsn, sizeof(first_dsn), "%s", test_dsn());
+	test_use_dsn(first_dsn);
+	assert_string_not_equal(first_dsn, other_dsn);
+	share_account();
+}
+
 /* ------------------------------------------------------------- zombies */
 
 /* The INSERT is on its way when its client gives up; then it arrives. */
-static void a_late_request_makes_nobody_a_holder(void **state)
+CASE(a_late_request_makes_nobody_a_holder,
+     "a request that lands after its client gave up makes nobody a holder")
 {
 	const char *name = test_name("zombie");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -71,7 +116,6 @@ static void a_late_request_makes_nobody_a_holder(void **state)
 	struct rival rival = rival_for(ROWLOCK_LEASE, name);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	/* Nothing gets through until it has given up. */
 	tell(proxy, "request command=execute sql=\"*INSERT INTO business_lease*"
 		    "\" do hold then=silence\n"
@@ -101,7 +145,8 @@ static uint64_t kills(struct test_sql *sql)
 
 /* The breaker's KILL is on its way when the breaker gives up. Meanwhile the
  * hold ends, and its connection locks another name; then the KILL arrives. */
-static void a_late_kill_ends_no_other_hold(void **state)
+CASE(a_late_kill_ends_no_other_hold,
+     "a KILL that lands after its breaker gave up ends no other hold")
 {
 	const char *root = test_server_dsn("--root");
 	struct rowlock_client_options options = test_client_options(60000);
@@ -114,7 +159,6 @@ static void a_late_kill_ends_no_other_hold(void **state)
 	struct rowlock_errinfo err;
 	uint64_t before, began;
 
-	(void) state;
 	options.dsn = root;
 	client = test_client_with(&options);
 	lock = test_lock(client, ROWLOCK_ROW, 0, broken);
@@ -147,7 +191,8 @@ static void a_late_kill_ends_no_other_hold(void **state)
 
 /* Nothing gets through on its connection any more, nor that it was closed. The
  * idle bound is far away: only its client can end the session. */
-static void a_row_on_a_silent_connection_is_free_at_once(void **state)
+CASE(a_row_on_a_silent_connection_is_free_at_once,
+     "a row on a silent connection is free at once")
 {
 	const char *name = test_name("half-open");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -158,7 +203,6 @@ static void a_row_on_a_silent_connection_is_free_at_once(void **state)
 	struct rival rival = rival_for(ROWLOCK_ROW, name);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	tell(proxy, "request sql=\"COMMIT\" do drop then=vanish");
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
@@ -197,7 +241,8 @@ static void await_acts(struct proxy *proxy, unsigned long acts)
 
 /* One beat waits in the server for the session's row, its client gives it up
  * and beats on the other connection; the overtaken one executes last. */
-static void an_overtaken_beat_shortens_nothing(void **state)
+CASE(an_overtaken_beat_shortens_nothing,
+     "a beat that was overtaken shortens nothing")
 {
 	const char *name = test_name("overtaken");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -208,7 +253,6 @@ static void an_overtaken_beat_shortens_nothing(void **state)
 	struct rowlock_errinfo err;
 	uint64_t session, before;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	session = session_of(sql, name);
 	/* The first is held back; the next two pass it. */
@@ -257,43 +301,10 @@ static void switch_server(struct proxy *proxy, bool keep)
 	tell(proxy, "server %s%s", server, keep ? " keep" : "");
 }
 
-/* The other server lets in whom the first does; other_dsn says so. */
-static void share_account(void)
-{
-	struct test_sql *sql = sql_on(test_server_dsn("--root"));
-	char user[64], password[128], address[160];
-	char *hosts, *host, *rest;
-
-	assert_true(test_dsn_value(first_dsn, "user", user, sizeof(user)));
-	assert_true(
-	    test_dsn_value(first_dsn, "password", password, sizeof(password)));
-	test_sql(sql, "CREATE USER IF NOT EXISTS '%s'@'127.0.0.1'", user);
-	hosts = test_sql_text(sql,
-			      "SELECT Host FROM mysql.user WHERE User = "
-			      "'%s'",
-			      user);
-	for (rest = hosts; (host = strsep(&rest, "\n"));) {
-		if (!*host)
-			continue;
-		test_sql(sql, "ALTER USER '%s'@'%s' IDENTIFIED BY '%s'", user,
-			 host, password);
-		test_sql(sql, "GRANT ALL ON rowlock.* TO '%s'@'%s'", user,
-			 host);
-	}
-	free(hosts);
-	test_sql_end(sql);
-	proxy_server_of(other_dsn, address, sizeof(address));
-	rest = strrchr(address, ':');
-	assert_non_null(rest);
-	*rest++ = '\0';
-	snprintf(other_dsn, sizeof(other_dsn),
-		 "host=%s;port=%s;user=%s;password=%s;database=rowlock",
-		 address, rest, user, password);
-}
-
 /* As after a failover that lost everything: the connections break, and the
  * server behind the address is one that has never heard of us. */
-static void a_lease_is_lost_to_a_server_that_does_not_know_it(void **state)
+CASE(a_lease_is_lost_to_a_server_that_does_not_know_it,
+     "a lease is lost to a server that does not know it")
 {
 	const char *name = test_name("failover");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -303,7 +314,6 @@ static void a_lease_is_lost_to_a_server_that_does_not_know_it(void **state)
 	struct test_event lost = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, set_event, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	switch_server(proxy, false);
@@ -324,7 +334,8 @@ static void a_lease_is_lost_to_a_server_that_does_not_know_it(void **state)
 /* A proxy, or a floating address, leads new connections elsewhere while old
  * ones live on. A lease is never half here and half there: a session that
  * beats on one server keeps no lease alive on the other. */
-static void a_hold_is_never_spread_over_two_servers(void **state)
+CASE(a_hold_is_never_spread_over_two_servers,
+     "a hold is never spread over two servers")
 {
 	const char *name = test_name("spread");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -339,7 +350,6 @@ static void a_hold_is_never_spread_over_two_servers(void **state)
 	struct rowlock *rival;
 	int code;
 
-	(void) state;
 	/* The session is on the first server, and beats there. */
 	assert_ok(rowlock_acquire(first, 0, &err));
 	switch_server(proxy, true);
@@ -372,7 +382,8 @@ static void a_hold_is_never_spread_over_two_servers(void **state)
 
 /* The host of who breaks a lease vanishes in the middle: the holder's session
  * must go on beating, or all its leases would be lost. */
-static void a_breaker_that_vanishes_holds_nobody_up(void **state)
+CASE(a_breaker_that_vanishes_holds_nobody_up,
+     "a breaker that vanishes holds nobody up")
 {
 	const char *name = test_name("broken");
 	const char *kept = test_name("kept");
@@ -385,7 +396,6 @@ static void a_breaker_that_vanishes_holds_nobody_up(void **state)
 	struct test_sql *sql = sql_on(first_dsn);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(holder.lock, 0, &err));
 	assert_ok(rowlock_acquire(other, 0, &err));
 	/* After the first write that succeeds. */
@@ -411,40 +421,9 @@ static void a_breaker_that_vanishes_holds_nobody_up(void **state)
 	proxy_end(proxy);
 }
 
-static void there_are_two_servers(void **state)
-{
-	(void) state;
-	snprintf(other_dsn, sizeof(other_dsn), "%s", test_dsn());
-	test_use_dsn(NULL);
-	snprintf(first_dsn, sizeof(first_dsn), "%s", test_dsn());
-	test_use_dsn(first_dsn);
-	assert_string_not_equal(first_dsn, other_dsn);
-	share_account();
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST("there are two servers", there_are_two_servers),
-		TEST("a request that lands after its client gave up makes "
-		     "nobody a holder",
-		     a_late_request_makes_nobody_a_holder),
-		TEST("a KILL that lands after its breaker gave up ends no "
-		     "other hold",
-		     a_late_kill_ends_no_other_hold),
-		TEST("a row on a silent connection is free at once",
-		     a_row_on_a_silent_connection_is_free_at_once),
-		TEST("a beat that was overtaken shortens nothing",
-		     an_overtaken_beat_shortens_nothing),
-		TEST("a lease is lost to a server that does not know it",
-		     a_lease_is_lost_to_a_server_that_does_not_know_it),
-		TEST("a hold is never spread over two servers",
-		     a_hold_is_never_spread_over_two_servers),
-		TEST("a breaker that vanishes holds nobody up",
-		     a_breaker_that_vanishes_holds_nobody_up),
-	};
-
 	if (!test_dsn())
 		return test_skip_all("needs a server: ROWLOCK_TEST_DSN");
-	return test_main_own_server(tests);
+	return test_main_own_server();
 }

@@ -20,7 +20,8 @@ static bool is_free(const char *name)
 	return fake_lease(name) == 0 && fake_row(name) == 0;
 }
 
-static void free_releases_what_another_thread_holds(void **state)
+FAKE(free_releases_what_another_thread_holds,
+     "free releases what another thread holds")
 {
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = fake_client();
@@ -40,17 +41,16 @@ static void free_releases_what_another_thread_holds(void **state)
 	}
 }
 
-static void free_ends_an_acquire_and_waits_for_it(void **state)
+FAKE(free_ends_an_acquire_and_waits_for_it,
+     "free ends an acquire and waits for it")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *held =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await_line(lock, 1);
@@ -59,19 +59,17 @@ static void free_ends_an_acquire_and_waits_for_it(void **state)
 	assert_ok(rowlock_release(held, &err));
 	fake_lock_end(held);
 	fake_person_end(bob);
-	fake_client_end(client);
 }
 
-static void free_without_an_answer_leaves_the_row_to_the_client(void **state)
+FAKE(free_without_an_answer_leaves_the_row_to_the_client,
+     "free without an answer leaves the row to the client")
 {
+	FAKE_CLIENT();
 	const struct fake_answer no_answer = { .given = true,
 					       .skip = true,
 					       .result = RLK_UNKNOWN };
-	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_RELEASE, no_answer);
 	rowlock_free(lock);
@@ -79,7 +77,6 @@ static void free_without_an_answer_leaves_the_row_to_the_client(void **state)
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	assert_ok(rowlock_acquire(lock, 1000, &err));
 	rowlock_free(lock);
-	fake_client_end(client);
 }
 
 static void free_itself(struct rowlock *lock, void *arg)
@@ -88,21 +85,18 @@ static void free_itself(struct rowlock *lock, void *arg)
 	*(_Atomic int *) arg = 1;
 }
 
-static void lost_callback_may_free_its_lock(void **state)
+FAKE(lost_callback_may_free_its_lock, "a lost callback may free its lock")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 	_Atomic int done = 0;
 
-	(void) state;
 	rowlock_on_lost(lock, free_itself, &done);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* Its thread must not use it from here on: it may be freed. */
 	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
 	fake_advance(10000);
 	fake_until(fake_is_one, &done);
-	fake_client_end(client);
 }
 
 struct gate {
@@ -128,7 +122,8 @@ static void *free_it(void *lock)
 
 /* The loss of its last hold is due, behind a callback that runs, and the
  * present hold is being released: the loss is told to nobody. */
-static void lock_is_freed_before_a_loss_is_told(void **state)
+FAKE(lock_is_freed_before_a_loss_is_told,
+     "a lock is freed before a loss is told")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "first");
@@ -140,7 +135,6 @@ static void lock_is_freed_before_a_loss_is_told(void **state)
 	unsigned int releases;
 	pthread_t thread;
 
-	(void) state;
 	rowlock_on_lost(first, stop_at, &gate);
 	rowlock_on_lost(second, fake_count_loss, &told);
 	rowlock_on_lost(third, fake_count_loss, &told);
@@ -177,7 +171,8 @@ static void note(const struct rowlock_entry *entry, void *arg)
 	(void) arg;
 }
 
-static void client_is_freed_with_all_that_it_has(void **state)
+FAKE(client_is_freed_with_all_that_it_has,
+     "a client is freed with all that it has")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lease = fake_lock(client, ROWLOCK_LEASE, 0, "a");
@@ -189,7 +184,6 @@ static void client_is_freed_with_all_that_it_has(void **state)
 	struct rowlock_watch *watch;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(
 	    rowlock_watch_new(client, "a", NULL, note, NULL, &watch, &err));
 	assert_ok(rowlock_acquire(lease, 0, &err));
@@ -224,39 +218,16 @@ static void free_the_client(struct rowlock *lock, void *arg)
 	rowlock_client_free(arg);
 }
 
-static void callback_frees_no_client(void **state)
+FAKE(callback_frees_no_client, "a callback frees no client")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	rowlock_on_lost(lock, free_the_client, client);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	/* Waits for the callback. */
 	rowlock_on_lost(lock, NULL, NULL);
-	fake_end(lock, client);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE("free releases what another thread holds",
-		     free_releases_what_another_thread_holds),
-		FAKE("free ends an acquire and waits for it",
-		     free_ends_an_acquire_and_waits_for_it),
-		FAKE("free without an answer leaves the row to the client",
-		     free_without_an_answer_leaves_the_row_to_the_client),
-		FAKE("a lost callback may free its lock",
-		     lost_callback_may_free_its_lock),
-		FAKE("a lock is freed before a loss is told",
-		     lock_is_freed_before_a_loss_is_told),
-		FAKE("a client is freed with all that it has",
-		     client_is_freed_with_all_that_it_has),
-		FAKE("a callback frees no client", callback_frees_no_client),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

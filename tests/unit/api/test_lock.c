@@ -12,13 +12,11 @@
 #include "hold/handle.h"
 #include "test.h"
 
-static void lock_that_is_held_is_not_freed(void **state)
+FAKE(lock_that_is_held_is_not_freed, "a lock that is held is not freed")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_string_equal(rowlock_name(lock), "job");
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_code(rowlock_try_free(lock, &err), ROWLOCK_EHELD, &err);
@@ -26,18 +24,16 @@ static void lock_that_is_held_is_not_freed(void **state)
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_try_free(lock, &err));
 	assert_ok(rowlock_try_free(NULL, &err));
-	fake_client_end(client);
 }
 
-static void lock_in_use_by_another_thread_is_not_freed(void **state)
+FAKE(lock_in_use_by_another_thread_is_not_freed,
+     "a lock in use by another thread is not freed")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
@@ -52,16 +48,14 @@ static void lock_in_use_by_another_thread_is_not_freed(void **state)
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(rowlock_try_free(lock, &err));
 	fake_person_end(bob);
-	fake_client_end(client);
 }
 
-static void client_with_locks_is_not_freed(void **state)
+FAKE(client_with_locks_is_not_freed, "a client with locks is not freed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_code(rowlock_client_try_free(client, &err), ROWLOCK_EHELD, &err);
 	/* Nothing was changed. */
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -71,13 +65,12 @@ static void client_with_locks_is_not_freed(void **state)
 	assert_ok(rowlock_client_try_free(NULL, &err));
 }
 
-static void client_leaves_no_session_behind(void **state)
+FAKE(client_leaves_no_session_behind, "a client leaves no session behind")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* One that was lost and is not deleted yet, and the present one. */
 	fake_always(FAKE_CLOSE, (struct fake_answer){ .given = true,
@@ -98,12 +91,10 @@ static void client_leaves_no_session_behind(void **state)
 	assert_int_equal(fake_sessions(), 0);
 }
 
-static void freep_releases_every_level(void **state)
+FAKE(freep_releases_every_level, "freep releases every level")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT();
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		__attribute__((cleanup(rowlock_freep))) struct rowlock *lock =
 		    fake_lock(client, i ? ROWLOCK_ROW : ROWLOCK_LEASE, 0,
@@ -114,7 +105,6 @@ static void freep_releases_every_level(void **state)
 	}
 	assert_int_equal(fake_lease("job"), 0);
 	assert_int_equal(fake_row("job"), 0);
-	fake_client_end(client);
 }
 
 /* In the child: a bit for each call that does not say "forked". */
@@ -148,7 +138,8 @@ static unsigned int wrong_in_child(struct rowlock_client *client,
 	return wrong;
 }
 
-static void attempt_is_that_of_the_hold_if_it_is_a_lease(void **state)
+FAKE(attempt_is_that_of_the_hold_if_it_is_a_lease,
+     "attempt is that of the hold if it is a lease")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -156,7 +147,6 @@ static void attempt_is_that_of_the_hold_if_it_is_a_lease(void **state)
 	struct rowlock_errinfo err;
 	uint64_t first;
 
-	(void) state;
 	assert_true(rowlock_attempt(lock) == 0);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	first = rowlock_attempt(lock);
@@ -173,13 +163,13 @@ static void attempt_is_that_of_the_hold_if_it_is_a_lease(void **state)
 	rowlock_client_free(client);
 }
 
-static void reason_of_a_loss_is_there_until_the_release(void **state)
+FAKE(reason_of_a_loss_is_there_until_the_release,
+     "the reason of a loss is there until the release")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_null(rowlock_lost_reason(lock));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_null(rowlock_lost_reason(lock));
@@ -191,15 +181,13 @@ static void reason_of_a_loss_is_there_until_the_release(void **state)
 	rowlock_client_free(client);
 }
 
-static void child_of_fork_is_refused_and_changes_nothing(void **state)
+FAKE(child_of_fork_is_refused_and_changes_nothing,
+     "a child of fork is refused and changes nothing")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	int status;
 	pid_t pid;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	pid = fork();
 	/* Ended by another program: a leak checker would miss, in the child,
@@ -215,7 +203,6 @@ static void child_of_fork_is_refused_and_changes_nothing(void **state)
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 static void run(struct rowlock *lock, void *arg)
@@ -230,13 +217,11 @@ static void run_and_lose(struct rowlock *lock, void *arg)
 	fake_lease_remove(rowlock_name(lock));
 }
 
-static void execute_runs_while_it_holds(void **state)
+FAKE(execute_runs_while_it_holds, "execute runs while it holds")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT();
 	int count = 0;
 
-	(void) state;
 	assert_ok(
 	    rowlock_execute(client, "job", NULL, 10000, run, &count, &err));
 	assert_int_equal(count, 1);
@@ -262,30 +247,6 @@ static void execute_runs_while_it_holds(void **state)
 	assert_code(rowlock_execute(client, "job", NULL, 0, NULL, &count, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_int_equal(count, 3);
-	fake_client_end(client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a lock that is held is not freed",
-		     lock_that_is_held_is_not_freed),
-		FAKE("a lock in use by another thread is not freed",
-		     lock_in_use_by_another_thread_is_not_freed),
-		FAKE("a client with locks is not freed",
-		     client_with_locks_is_not_freed),
-		FAKE("a client leaves no session behind",
-		     client_leaves_no_session_behind),
-		FAKE("freep releases every level", freep_releases_every_level),
-		FAKE("attempt is that of the hold if it is a lease",
-		     attempt_is_that_of_the_hold_if_it_is_a_lease),
-		FAKE("the reason of a loss is there until the release",
-		     reason_of_a_loss_is_there_until_the_release),
-		FAKE("a child of fork is refused and changes nothing",
-		     child_of_fork_is_refused_and_changes_nothing),
-		FAKE("execute runs while it holds",
-		     execute_runs_while_it_holds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

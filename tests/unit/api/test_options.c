@@ -43,7 +43,112 @@ struct limit {
 	uint64_t most;
 };
 
-static void numbers_outside_their_range_are_refused(void **state)
+static const char *host_name = "host"; /* NULL: the system does not tell */
+
+int __wrap_gethostname(char *name, size_t size);
+
+int __wrap_gethostname(char *name, size_t size)
+{
+	if (!host_name)
+		return -1;
+	snprintf(name, size, "%s", host_name);
+	return 0;
+}
+
+FAKE(client_names_its_server, "a client names its server")
+{
+	struct rowlock_client *client = fake_client();
+
+	assert_string_equal(rowlock_client_server(client), "fake:3306");
+	fake_client_end(client);
+}
+
+/* It goes to the server, where people read it. */
+FAKE(host_name_is_made_printable, "the host's name is made printable")
+{
+	static const struct {
+		const char *name;
+		const char *is;
+	} hosts[] = {
+		{ "db1.example", "db1.example" },
+		{ "m\xfcnchen\n~ ", "m?nchen?~ " },
+		{ "m\xc3\xbcnchen", "m\xc3\xbcnchen" },
+		{ NULL, "unknown" },
+	};
+
+	for (size_t i = 0; i < TEST_SIZE(hosts); i++) {
+		struct rowlock_client *client;
+
+		host_name = hosts[i].name;
+		client = fake_client();
+		assert_string_equal(client->host, hosts[i].is);
+		fake_client_end(client);
+	}
+	host_name = "host";
+}
+
+/* Whoever has started the program chose its name; the server's column has an
+ * end. */
+FAKE(name_of_the_program_is_cut_to_what_fits,
+     "the name of the program is cut to what fits")
+{
+	char *before = program_invocation_short_name;
+	struct rowlock_client *client;
+	char name[400];
+
+	memset(name, 'p', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	program_invocation_short_name = name;
+	client = fake_client();
+	assert_int_equal(strlen(client->program), 255);
+	fake_client_end(client);
+	program_invocation_short_name = name + sizeof(name) - 1;
+	client = fake_client();
+	assert_string_equal(client->program, "");
+	fake_client_end(client);
+	program_invocation_short_name = before;
+}
+
+static unsigned int first_free_descriptor(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return (unsigned int) fd;
+}
+
+FAKE(client_without_descriptors_says_so, "a client without descriptors says so")
+{
+	struct rowlock_client_options options = fake_options();
+	unsigned int lowest = first_free_descriptor();
+	struct rowlock_client *client = NULL;
+	unsigned int refused = 0;
+	struct rlimit before;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (unsigned int more = 0; !client && more < 64; more++) {
+		struct rlimit few = before;
+		struct rowlock_errinfo err;
+		int code;
+
+		few.rlim_cur = lowest + more;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		code = rowlock_client_new(&options, &client, &err);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		if (!code)
+			break;
+		assert_null(client);
+		refused += code == ROWLOCK_ESYSTEM;
+		assert_true(err.message[0]);
+		assert_int_equal(first_free_descriptor(), lowest);
+	}
+	/* One for the sockets' ends, two for each thread that sleeps. */
+	assert_true(refused > 5);
+	fake_client_end(client);
+}
+
+FAKE(numbers_outside_their_range_are_refused,
+     "numbers outside their range are refused")
 {
 	static const struct limit limits[] = {
 		{ "ttl_ms", offsetof(struct rowlock_client_options, ttl_ms),
@@ -81,11 +186,11 @@ static void numbers_outside_their_range_are_refused(void **state)
 	}
 }
 
-static void bounds_of_a_turn_may_be_0_and_have_limits(void **state)
+FAKE(bounds_of_a_turn_may_be_0_and_have_limits,
+     "the bounds of a turn may be 0 and have limits")
 {
 	struct rowlock_client_options options = fake_options();
 
-	(void) state;
 	options.handover_ms = 60001;
 	refuse(&options, "handover_ms");
 	options.handover_ms = 60000;
@@ -97,11 +202,10 @@ static void bounds_of_a_turn_may_be_0_and_have_limits(void **state)
 	allow(&options);
 }
 
-static void size_of_a_group_has_limits(void **state)
+FAKE(size_of_a_group_has_limits, "the size of a group has limits")
 {
 	struct rowlock_client_options options = fake_options();
 
-	(void) state;
 	options.batch_size = RLK_GROUP_MOST + 1;
 	refuse(&options, "batch_size");
 	options.batch_size = RLK_GROUP_MOST;
@@ -110,23 +214,23 @@ static void size_of_a_group_has_limits(void **state)
 	allow(&options);
 }
 
-static void reap_interval_is_never_or_not_too_often(void **state)
+FAKE(reap_interval_is_never_or_not_too_often,
+     "the reap interval is never, or not too often")
 {
 	struct rowlock_client_options options = fake_options();
 
-	(void) state;
 	options.reap_interval_ms = 99;
 	refuse(&options, "reap_interval_ms");
 	options.reap_interval_ms = 100;
 	allow(&options);
 }
 
-static void what_does_not_fit_together_is_refused(void **state)
+FAKE(what_does_not_fit_together_is_refused,
+     "what does not fit together is refused")
 {
 	struct rowlock_client_options options = fake_options();
 	char program[300];
 
-	(void) state;
 	options.size--;
 	refuse(&options, "sizeof the struct");
 	options = fake_options();
@@ -143,13 +247,12 @@ static void what_does_not_fit_together_is_refused(void **state)
 	allow(&options);
 }
 
-static void plugins_are_listed_by_their_names(void **state)
+FAKE(plugins_are_listed_by_their_names, "plugins are listed by their names")
 {
 	static const char *const bad[] = { "",     ",",   "a,",  ",a",
 					   "a,,b", "a b", "a;b", "a/b" };
 	struct rowlock_client_options options = fake_options();
 
-	(void) state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		options.unverified_auth = bad[i];
 		refuse(&options, "unverified_auth");
@@ -160,14 +263,13 @@ static void plugins_are_listed_by_their_names(void **state)
 	allow(&options);
 }
 
-static void strings_and_sizes_are_copied(void **state)
+FAKE(strings_and_sizes_are_copied, "strings and sizes are copied")
 {
 	char dsn[] = "host=fake";
 	char program[] = "worker";
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 
-	(void) state;
 	options.dsn = dsn;
 	options.program = program;
 	options.row_idle_ms = 2001;
@@ -185,13 +287,13 @@ static void strings_and_sizes_are_copied(void **state)
 	fake_client_end(client);
 }
 
-static void server_that_cannot_serve_is_refused_at_once(void **state)
+FAKE(server_that_cannot_serve_is_refused_at_once,
+     "a server that cannot serve is refused at once")
 {
 	const struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client = NULL;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_server.read_only = true;
 	assert_code(rowlock_client_new(&options, &client, &err),
 		    ROWLOCK_EREADONLY, &err);
@@ -208,14 +310,14 @@ static void server_that_cannot_serve_is_refused_at_once(void **state)
 	assert_null(client);
 }
 
-static void option_file_is_found_from_another_directory(void **state)
+CASE(option_file_is_found_from_another_directory,
+     "an option file is found from another directory")
 {
 	char directory[] = "/tmp/rowlock-options-XXXXXX";
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	FILE *file;
 
-	(void) state;
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(chdir(directory), 0);
 	file = fopen("my.cnf", "w");
@@ -245,11 +347,11 @@ static void count_warnings(enum rowlock_log_level level, const char *message,
 		warnings++;
 }
 
-static void login_that_may_not_come_back_is_reported_once(void **state)
+CASE(login_that_may_not_come_back_is_reported_once,
+     "a login that may not come back is reported once")
 {
 	struct rowlock_client_options options = fake_options();
 
-	(void) state;
 	options.log = count_warnings;
 	fake_client_end(fake_client_with(&options));
 	assert_int_equal(warnings, 0);
@@ -259,15 +361,13 @@ static void login_that_may_not_come_back_is_reported_once(void **state)
 	assert_int_equal(warnings, 1);
 }
 
-static void locks_options_have_limits(void **state)
+FAKE(locks_options_have_limits, "a lock's options have limits")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 	char info[300];
 
-	(void) state;
 #define refuse_lock(words)                                                     \
 	do {                                                                   \
 		assert_code(rowlock_new(client, "job", &options, &lock, &err), \
@@ -312,18 +412,15 @@ static void locks_options_have_limits(void **state)
 	refuse_lock("; give at most 255 characters of UTF-8");
 	options.info = "";
 	allow_lock();
-	fake_client_end(client);
 }
 
-static void bad_names_are_refused_by_name(void **state)
+FAKE(bad_names_are_refused_by_name, "bad names are refused by name")
 {
+	FAKE_CLIENT();
 	static const char *const names[] = { "", "a ", "a\nb", "\xff",
 					     "\xed\xa0\x80" };
-	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(names); i++) {
 		assert_code(rowlock_new(client, names[i], NULL, &lock, &err),
 			    ROWLOCK_ENAME, &err);
@@ -342,10 +439,10 @@ static void bad_names_are_refused_by_name(void **state)
 	assert_code(rowlock_break(client, (enum rowlock_strategy) 7, "a", &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_null(lock);
-	fake_client_end(client);
 }
 
-static void row_is_refused_where_there_are_several_writers(void **state)
+FAKE(row_is_refused_where_there_are_several_writers,
+     "row is refused where there are several writers")
 {
 	struct rowlock_options row = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client_options options = fake_options();
@@ -353,7 +450,6 @@ static void row_is_refused_where_there_are_several_writers(void **state)
 	struct rowlock *lock = NULL;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	row.strategy = ROWLOCK_ROW;
 	for (int i = 0; i < 2; i++) {
 		fake_server.galera = i == 0;
@@ -375,16 +471,15 @@ static int count_entry(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-static void listing_and_reaping_check_their_options(void **state)
+FAKE(listing_and_reaping_check_their_options,
+     "listing and reaping check their options")
 {
+	FAKE_CLIENT();
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_reap_options reap = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
 	int count = 0;
 
-	(void) state;
 	assert_ok(rowlock_list(client, NULL, count_entry, &count, &err));
 	assert_int_equal(count, 2);
 	list.flags = ROWLOCK_LIST_PROBE;
@@ -405,154 +500,6 @@ static void listing_and_reaping_check_their_options(void **state)
 	result.size--;
 	assert_code(rowlock_reap(client, &reap, &result, &err), ROWLOCK_EINVAL,
 		    &err);
-	fake_client_end(client);
 }
 
-static const char *host_name = "host"; /* NULL: the system does not tell */
-
-int __wrap_gethostname(char *name, size_t size);
-
-int __wrap_gethostname(char *name, size_t size)
-{
-	if (!host_name)
-		return -1;
-	snprintf(name, size, "%s", host_name);
-	return 0;
-}
-
-/* It goes to the server, where people read it. */
-static void host_name_is_made_printable(void **state)
-{
-	static const struct {
-		const char *name;
-		const char *is;
-	} hosts[] = {
-		{ "db1.example", "db1.example" },
-		{ "m\xfcnchen\n~ ", "m?nchen?~ " },
-		{ "m\xc3\xbcnchen", "m\xc3\xbcnchen" },
-		{ NULL, "unknown" },
-	};
-
-	(void) state;
-	for (size_t i = 0; i < TEST_SIZE(hosts); i++) {
-		struct rowlock_client *client;
-
-		host_name = hosts[i].name;
-		client = fake_client();
-		assert_string_equal(client->host, hosts[i].is);
-		fake_client_end(client);
-	}
-	host_name = "host";
-}
-
-static unsigned int first_free_descriptor(void)
-{
-	int fd = dup(0);
-
-	close(fd);
-	return (unsigned int) fd;
-}
-
-/* Whoever has started the program chose its name; the server's column has an
- * end. */
-static void name_of_the_program_is_cut_to_what_fits(void **state)
-{
-	char *before = program_invocation_short_name;
-	struct rowlock_client *client;
-	char name[400];
-
-	(void) state;
-	memset(name, 'p', sizeof(name) - 1);
-	name[sizeof(name) - 1] = '\0';
-	program_invocation_short_name = name;
-	client = fake_client();
-	assert_int_equal(strlen(client->program), 255);
-	fake_client_end(client);
-	program_invocation_short_name = name + sizeof(name) - 1;
-	client = fake_client();
-	assert_string_equal(client->program, "");
-	fake_client_end(client);
-	program_invocation_short_name = before;
-}
-
-static void client_without_descriptors_says_so(void **state)
-{
-	struct rowlock_client_options options = fake_options();
-	unsigned int lowest = first_free_descriptor();
-	struct rowlock_client *client = NULL;
-	unsigned int refused = 0;
-	struct rlimit before;
-
-	(void) state;
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	for (unsigned int more = 0; !client && more < 64; more++) {
-		struct rlimit few = before;
-		struct rowlock_errinfo err;
-		int code;
-
-		few.rlim_cur = lowest + more;
-		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-		code = rowlock_client_new(&options, &client, &err);
-		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-		if (!code)
-			break;
-		assert_null(client);
-		refused += code == ROWLOCK_ESYSTEM;
-		assert_true(err.message[0]);
-		assert_int_equal(first_free_descriptor(), lowest);
-	}
-	/* One for the sockets' ends, two for each thread that sleeps. */
-	assert_true(refused > 5);
-	fake_client_end(client);
-}
-
-static void client_names_its_server(void **state)
-{
-	struct rowlock_client *client = fake_client();
-
-	(void) state;
-	assert_string_equal(rowlock_client_server(client), "fake:3306");
-	fake_client_end(client);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a client names its server", client_names_its_server),
-		FAKE("the host's name is made printable",
-		     host_name_is_made_printable),
-		FAKE("the name of the program is cut to what fits",
-		     name_of_the_program_is_cut_to_what_fits),
-		FAKE("a client without descriptors says so",
-		     client_without_descriptors_says_so),
-		FAKE("numbers outside their range are refused",
-		     numbers_outside_their_range_are_refused),
-		FAKE("the bounds of a turn may be 0 and have limits",
-		     bounds_of_a_turn_may_be_0_and_have_limits),
-		FAKE("the size of a group has limits",
-		     size_of_a_group_has_limits),
-		FAKE("the reap interval is never, or not too often",
-		     reap_interval_is_never_or_not_too_often),
-		FAKE("what does not fit together is refused",
-		     what_does_not_fit_together_is_refused),
-		FAKE("plugins are listed by their names",
-		     plugins_are_listed_by_their_names),
-		FAKE("strings and sizes are copied",
-		     strings_and_sizes_are_copied),
-		FAKE("a server that cannot serve is refused at once",
-		     server_that_cannot_serve_is_refused_at_once),
-		TEST("an option file is found from another directory",
-		     option_file_is_found_from_another_directory),
-		TEST("a login that may not come back is reported once",
-		     login_that_may_not_come_back_is_reported_once),
-		FAKE("a lock's options have limits", locks_options_have_limits),
-		FAKE("bad names are refused by name",
-		     bad_names_are_refused_by_name),
-		FAKE("row is refused where there are several writers",
-		     row_is_refused_where_there_are_several_writers),
-		FAKE("listing and reaping check their options",
-		     listing_and_reaping_check_their_options),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

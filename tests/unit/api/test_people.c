@@ -56,7 +56,8 @@ static int note(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-static void list_tells_of_a_server_that_refuses(void **state)
+FAKE(list_tells_of_a_server_that_refuses,
+     "a list tells of a server that refuses")
 {
 	static const enum fake_op ops[] = { FAKE_LIST, FAKE_LIST_ROWS,
 					    FAKE_PROBE };
@@ -65,7 +66,6 @@ static void list_tells_of_a_server_that_refuses(void **state)
 	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
-	(void) state;
 	options.flags = ROWLOCK_LIST_PROBE;
 	for (size_t i = 0; i < TEST_SIZE(ops); i++) {
 		fake_next(ops[i], refused);
@@ -86,14 +86,14 @@ static void list_tells_of_a_server_that_refuses(void **state)
 	fake_client_end(client);
 }
 
-static void list_tells_of_one_strategy_if_asked_so(void **state)
+FAKE(list_tells_of_one_strategy_if_asked_so,
+     "a list tells of one strategy if asked so")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
-	(void) state;
 	options.flags = ROWLOCK_LIST_LEASES;
 	fake_leases_listed = 200;
 	assert_ok(rowlock_list(client, &options, note, &told, &err));
@@ -108,14 +108,14 @@ static void list_tells_of_one_strategy_if_asked_so(void **state)
 	fake_client_end(client);
 }
 
-static void probe_tells_of_more_rows_than_fit_at_first(void **state)
+FAKE(probe_tells_of_more_rows_than_fit_at_first,
+     "a probe tells of more rows than fit at first")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
-	(void) state;
 	options.flags = ROWLOCK_LIST_ROWS | ROWLOCK_LIST_PROBE;
 	fake_rows_listed = 200;
 	assert_ok(rowlock_list(client, &options, note, &told, &err));
@@ -132,14 +132,14 @@ static int note_first(const struct rowlock_entry *entry, void *arg)
 	return 1;
 }
 
-static void list_ends_where_its_function_says_so(void **state)
+FAKE(list_ends_where_its_function_says_so,
+     "a list ends where its function says so")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
-	(void) state;
 	fake_leases_listed = fake_rows_listed = 200;
 	assert_ok(rowlock_list(client, &options, note_first, &told, &err));
 	assert_int_equal(told.count, 1);
@@ -153,14 +153,13 @@ static void list_ends_where_its_function_says_so(void **state)
 	fake_client_end(client);
 }
 
-static void wrong_options_are_refused(void **state)
+FAKE(wrong_options_are_refused, "wrong options are refused")
 {
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_reap_options reap = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = 1 };
 	struct rowlock_client *client = settled_client();
 
-	(void) state;
 	assert_code(rowlock_list(client, NULL, NULL, NULL, NULL),
 		    ROWLOCK_EINVAL, NULL);
 	list.name = list.pattern = "job";
@@ -187,6 +186,36 @@ static void wrong_options_are_refused(void **state)
 	fake_client_end(client);
 }
 
+/* The holder does not know that it was broken, and nobody asks for the name. */
+FAKE(break_ends_the_connection_that_keeps_the_bell,
+     "a break ends the connection that keeps the bell")
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock_errinfo err;
+
+	options.flags ^= ROWLOCK_POLL;
+	client = fake_client_with(&options);
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	/* Nobody has the bell. */
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	assert_int_equal(fake_count(FAKE_KILL), 0);
+	/* It is not known whether the name is free. */
+	fake_bell_take("job");
+	fake_lease_add("job", 8, 77);
+	fake_always(FAKE_LOOK, refused);
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	assert_int_equal(fake_count(FAKE_KILL), 0);
+	fake_always(FAKE_LOOK, (struct fake_answer){ .given = false });
+	fake_lease_add("job", 9, 77);
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	assert_int_equal(fake_count(FAKE_KILL), 1);
+	assert_true(fake_call(FAKE_KILL, 0).id == UINT64_MAX);
+	assert_int_equal(fake_bell("job"), 0);
+	fake_client_end(client);
+}
+
 /* ---------------------------------------------------------------- break */
 
 /* What was being done, once, and to which name. */
@@ -197,7 +226,8 @@ static void assert_begins(const struct rowlock_errinfo *err, const char *words)
 	assert_null(strstr(err->message + 1, "break"));
 }
 
-static void break_tells_of_a_server_that_refuses(void **state)
+FAKE(break_tells_of_a_server_that_refuses,
+     "a break tells of a server that refuses")
 {
 	static const struct {
 		enum rowlock_strategy strategy;
@@ -210,7 +240,6 @@ static void break_tells_of_a_server_that_refuses(void **state)
 	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_lease_add("job", 7, 77);
 	fake_row_lock("job");
 	for (size_t i = 0; i < TEST_SIZE(ways); i++) {
@@ -255,14 +284,13 @@ static void break_tells_of_a_server_that_refuses(void **state)
 
 /* ----------------------------------------------------------------- reap */
 
-static void reap_drops_old_tokens_once_an_hour(void **state)
+FAKE(reap_drops_old_tokens_once_an_hour, "reap drops old tokens once an hour")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_tokens_old(7);
 	options.batch = 3;
 	assert_ok(rowlock_reap(client, &options, &result, &err));
@@ -280,12 +308,12 @@ static void reap_drops_old_tokens_once_an_hour(void **state)
 }
 
 /* There a draw's lock on the floor excludes on its own node only. */
-static void nothing_is_collected_where_many_write(void **state)
+FAKE(nothing_is_collected_where_many_write,
+     "nothing is collected where many write")
 {
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		struct rowlock_client *client;
 
@@ -301,14 +329,14 @@ static void nothing_is_collected_where_many_write(void **state)
 	fake_server.multi_primary = false;
 }
 
-static void token_that_cannot_be_dropped_ends_the_pass(void **state)
+FAKE(token_that_cannot_be_dropped_ends_the_pass,
+     "a token that cannot be dropped ends the pass")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_tokens_old(2);
 	options.batch = 1;
 	fake_always(FAKE_DROP_TOKEN,
@@ -320,7 +348,7 @@ static void token_that_cannot_be_dropped_ends_the_pass(void **state)
 	fake_client_end(client);
 }
 
-static void reap_tells_of_a_server_that_refuses(void **state)
+FAKE(reap_tells_of_a_server_that_refuses, "reap tells of a server that refuses")
 {
 	static const enum fake_op ops[] = { FAKE_SESSIONS, FAKE_DEAD,
 					    FAKE_TOKENS };
@@ -328,7 +356,6 @@ static void reap_tells_of_a_server_that_refuses(void **state)
 	struct rowlock_client *client = settled_client();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_session_add(77);
 	fake_session_expire(77);
 	for (size_t i = 0; i < TEST_SIZE(ops); i++) {
@@ -367,12 +394,11 @@ static void count_warnings(enum rowlock_log_level level, const char *message,
 		warnings++;
 }
 
-static void reaper_that_fails_says_so_once(void **state)
+FAKE(reaper_that_fails_says_so_once, "a reaper that fails says so once")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 
-	(void) state;
 	warnings = 0;
 	options.reap_interval_ms = 1000;
 	options.flags ^= ROWLOCK_NO_REAPER;
@@ -388,13 +414,12 @@ static void reaper_that_fails_says_so_once(void **state)
 	assert_int_equal(warnings, 2);
 }
 
-static void reaper_among_many_reaps_rarely(void **state)
+FAKE(reaper_among_many_reaps_rarely, "a reaper among many reaps rarely")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	int64_t began;
 
-	(void) state;
 	options.reap_interval_ms = 1000;
 	options.flags ^= ROWLOCK_NO_REAPER;
 	/* Its account may not write whose turn it is. */
@@ -414,65 +439,4 @@ static void reaper_among_many_reaps_rarely(void **state)
 	fake_client_end(client);
 }
 
-/* The holder does not know that it was broken, and nobody asks for the name. */
-static void break_ends_the_connection_that_keeps_the_bell(void **state)
-{
-	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock_errinfo err;
-
-	(void) state;
-	options.flags ^= ROWLOCK_POLL;
-	client = fake_client_with(&options);
-	fake_session_add(77);
-	fake_lease_add("job", 7, 77);
-	/* Nobody has the bell. */
-	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
-	assert_int_equal(fake_count(FAKE_KILL), 0);
-	/* It is not known whether the name is free. */
-	fake_bell_take("job");
-	fake_lease_add("job", 8, 77);
-	fake_always(FAKE_LOOK, refused);
-	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
-	assert_int_equal(fake_count(FAKE_KILL), 0);
-	fake_always(FAKE_LOOK, (struct fake_answer){ .given = false });
-	fake_lease_add("job", 9, 77);
-	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
-	assert_int_equal(fake_count(FAKE_KILL), 1);
-	assert_true(fake_call(FAKE_KILL, 0).id == UINT64_MAX);
-	assert_int_equal(fake_bell("job"), 0);
-	fake_client_end(client);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a list tells of a server that refuses",
-		     list_tells_of_a_server_that_refuses),
-		FAKE("a list tells of one strategy if asked so",
-		     list_tells_of_one_strategy_if_asked_so),
-		FAKE("a probe tells of more rows than fit at first",
-		     probe_tells_of_more_rows_than_fit_at_first),
-		FAKE("a list ends where its function says so",
-		     list_ends_where_its_function_says_so),
-		FAKE("wrong options are refused", wrong_options_are_refused),
-		FAKE("a break ends the connection that keeps the bell",
-		     break_ends_the_connection_that_keeps_the_bell),
-		FAKE("a break tells of a server that refuses",
-		     break_tells_of_a_server_that_refuses),
-		FAKE("reap drops old tokens once an hour",
-		     reap_drops_old_tokens_once_an_hour),
-		FAKE("nothing is collected where many write",
-		     nothing_is_collected_where_many_write),
-		FAKE("a token that cannot be dropped ends the pass",
-		     token_that_cannot_be_dropped_ends_the_pass),
-		FAKE("reap tells of a server that refuses",
-		     reap_tells_of_a_server_that_refuses),
-		FAKE("a reaper that fails says so once",
-		     reaper_that_fails_says_so_once),
-		FAKE("a reaper among many reaps rarely",
-		     reaper_among_many_reaps_rarely),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -30,13 +30,11 @@ static bool is_gone(void *arg)
 	return fake_lease("job") != *(uint64_t *) arg;
 }
 
-static void release_is_one_statement_with_the_attempt(void **state)
+FAKE(release_is_one_statement_with_the_attempt,
+     "a release is one statement with the attempt")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
@@ -48,17 +46,13 @@ static void release_is_one_statement_with_the_attempt(void **state)
 	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt !=
 		    fake_call(FAKE_ACQUIRE, 0).attempt);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void release_without_a_hold_is_refused(void **state)
+FAKE(release_without_a_hold_is_refused, "a release without a hold is refused")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token;
 
-	(void) state;
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ENOTHELD, &err);
@@ -66,16 +60,13 @@ static void release_without_a_hold_is_refused(void **state)
 	assert_ok(rowlock_release(lock, &err));
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
-	fake_end(lock, client);
 }
 
-static void release_without_an_answer_is_sent_again(void **state)
+FAKE(release_without_an_answer_is_sent_again,
+     "a release without an answer is sent again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		/* Its row is gone at the second look, by our own doing. */
@@ -84,7 +75,6 @@ static void release_without_an_answer_is_sent_again(void **state)
 		assert_int_equal(fake_lease("job"), 0);
 		assert_int_equal(fake_count(FAKE_RELEASE), 2 * (i + 1));
 	}
-	fake_end(lock, client);
 }
 
 /* A hold, and a release of it whose first request did not get there; in between
@@ -141,29 +131,16 @@ static void leave_it(struct rowlock *lock)
 	(void) lock;
 }
 
-/* A row that is gone need not have been deleted by one of two DELETEs of ours.
- */
-static void release_without_an_answer_tells_no_more_than_it_knows(void **state)
-{
-	(void) state;
-	befall(0, break_it, ROWLOCK_EUNKNOWN);
-	befall(0, evict_it, ROWLOCK_EUNKNOWN);
-	befall(0, take_it_and_fall_silent, ROWLOCK_EUNKNOWN);
-	befall(60000, take_it, ROWLOCK_EUNKNOWN);
-	befall(0, take_it, 0);
-	befall(60000, leave_it, 0);
-}
-
 /* The look behind a heartbeat leaves out a row that a transaction may be giving
  * back. A row that somebody has deleted by hand is then missed later. */
-static void release_of_a_row_that_was_left_out_tells_no_more(void **state)
+FAKE(release_of_a_row_that_was_left_out_tells_no_more,
+     "a release of a row that was left out tells no more")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		assert_ok(rowlock_acquire(other, 0, &err));
@@ -189,15 +166,28 @@ static void release_of_a_row_that_was_left_out_tells_no_more(void **state)
 	fake_end(lock, client);
 }
 
+/* A row that is gone need not have been deleted by one of two DELETEs of ours.
+ */
+FAKE(release_without_an_answer_tells_no_more_than_it_knows,
+     "a release without an answer tells no more than it knows")
+{
+	befall(0, break_it, ROWLOCK_EUNKNOWN);
+	befall(0, evict_it, ROWLOCK_EUNKNOWN);
+	befall(0, take_it_and_fall_silent, ROWLOCK_EUNKNOWN);
+	befall(60000, take_it, ROWLOCK_EUNKNOWN);
+	befall(0, take_it, 0);
+	befall(60000, leave_it, 0);
+}
+
 /* The session's count is compared with the one that was known when the hold was
  * let go. A break that is being looked up may have been of this hold. */
-static void release_during_a_look_for_breaks_tells_no_more(void **state)
+FAKE(release_during_a_look_for_breaks_tells_no_more,
+     "a release during a look for breaks tells no more")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	break_it(lock);
 	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true });
@@ -208,7 +198,8 @@ static void release_during_a_look_for_breaks_tells_no_more(void **state)
 	fake_end(lock, client);
 }
 
-static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
+FAKE(release_that_never_gets_an_answer_goes_to_the_chores,
+     "a release that never gets an answer goes to the chores")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -218,7 +209,6 @@ static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
 	struct rowlock_errinfo err;
 	uint64_t attempt;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	attempt = fake_lease("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
@@ -245,13 +235,11 @@ static void release_that_never_gets_an_answer_goes_to_the_chores(void **state)
 	fake_client_end(client);
 }
 
-static void release_in_others_way_is_tried_again(void **state)
+FAKE(release_in_others_way_is_tried_again,
+     "a release in others' way is tried again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
 						      .skip = true,
@@ -270,16 +258,13 @@ static void release_in_others_way_is_tried_again(void **state)
 		    fake_call(FAKE_RELEASE, 0).conn);
 	assert_int_equal(fake_call(FAKE_RELEASE, 2).conn,
 			 fake_call(FAKE_RELEASE, 0).conn);
-	fake_end(lock, client);
 }
 
-static void release_of_a_row_that_is_gone_says_lost(void **state)
+FAKE(release_of_a_row_that_is_gone_says_lost,
+     "a release of a row that is gone says lost")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
 	fake_session_add(77);
@@ -288,11 +273,11 @@ static void release_of_a_row_that_is_gone_says_lost(void **state)
 	assert_int_equal(rowlock_held(lock), 0);
 	/* What another has is not touched. */
 	assert_int_equal(fake_lease("job"), 7);
-	fake_end(lock, client);
 }
 
 /* Its time comes up at one of the looks at the clock that a release makes. */
-static void release_that_finds_the_time_up_says_why(void **state)
+FAKE(release_that_finds_the_time_up_says_why,
+     "a release that finds the time up says why")
 {
 	for (unsigned int look = 1; look <= 2; look++) {
 		struct rowlock_client *client = fake_client();
@@ -310,16 +295,15 @@ static void release_that_finds_the_time_up_says_why(void **state)
 	}
 }
 
-static void handle_whose_hold_was_lost_cannot_release_the_next(void **state)
+FAKE(handle_whose_hold_was_lost_cannot_release_the_next,
+     "a handle whose hold was lost cannot release the next")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *old =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct rowlock *new =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(old, 0, &err));
 	fake_lease_remove("job");
 	assert_code(rowlock_verify(old, &err), ROWLOCK_ELOST, &err);
@@ -334,16 +318,13 @@ static void handle_whose_hold_was_lost_cannot_release_the_next(void **state)
 	assert_ok(rowlock_release(new, &err));
 	fake_lock_end(old);
 	fake_lock_end(new);
-	fake_client_end(client);
 }
 
-static void every_level_of_a_lost_hold_is_released(void **state)
+FAKE(every_level_of_a_lost_hold_is_released,
+     "every level of a lost hold is released")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
@@ -354,10 +335,10 @@ static void every_level_of_a_lost_hold_is_released(void **state)
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void next_waiters_turn_comes_when_the_server_has_answered(void **state)
+FAKE(next_waiters_turn_comes_when_the_server_has_answered,
+     "the next waiter's turn comes when the server answered")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock =
@@ -367,7 +348,6 @@ static void next_waiters_turn_comes_when_the_server_has_answered(void **state)
 	struct fake_person *eve = fake_person();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
 	fake_await_line(lock, 1);
@@ -391,36 +371,4 @@ static void next_waiters_turn_comes_when_the_server_has_answered(void **state)
 	fake_client_end(client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a release is one statement with the attempt",
-		     release_is_one_statement_with_the_attempt),
-		FAKE("a release without a hold is refused",
-		     release_without_a_hold_is_refused),
-		FAKE("a release without an answer is sent again",
-		     release_without_an_answer_is_sent_again),
-		FAKE("a release of a row that was left out tells no more",
-		     release_of_a_row_that_was_left_out_tells_no_more),
-		FAKE("a release without an answer tells no more than it knows",
-		     release_without_an_answer_tells_no_more_than_it_knows),
-		FAKE("a release during a look for breaks tells no more",
-		     release_during_a_look_for_breaks_tells_no_more),
-		FAKE("a release that never gets an answer goes to the chores",
-		     release_that_never_gets_an_answer_goes_to_the_chores),
-		FAKE("a release in others' way is tried again",
-		     release_in_others_way_is_tried_again),
-		FAKE("a release of a row that is gone says lost",
-		     release_of_a_row_that_is_gone_says_lost),
-		FAKE("a release that finds the time up says why",
-		     release_that_finds_the_time_up_says_why),
-		FAKE("a handle whose hold was lost cannot release the next",
-		     handle_whose_hold_was_lost_cannot_release_the_next),
-		FAKE("every level of a lost hold is released",
-		     every_level_of_a_lost_hold_is_released),
-		FAKE("the next waiter's turn comes when the server answered",
-		     next_waiters_turn_comes_when_the_server_has_answered),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -23,7 +23,7 @@ static uint64_t token_of(struct rowlock *lock)
 	return token;
 }
 
-static void token_is_drawn_once_for_each_hold(void **state)
+FAKE(token_is_drawn_once_for_each_hold, "a token is drawn once for each hold")
 {
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
@@ -59,7 +59,8 @@ static void token_is_drawn_once_for_each_hold(void **state)
 }
 
 /* It took over without the last commits, and its clock is behind. */
-static void server_that_has_lost_the_tokens_is_told_of_them(void **state)
+FAKE(server_that_has_lost_the_tokens_is_told_of_them,
+     "a server that has lost the tokens is told of them")
 {
 	static const struct {
 		enum rowlock_strategy strategy;
@@ -101,14 +102,12 @@ static void server_that_has_lost_the_tokens_is_told_of_them(void **state)
 }
 
 /* The hold may be over by the time that the server is told. */
-static void token_that_is_too_small_is_not_shown(void **state)
+FAKE(token_that_is_too_small_is_not_shown,
+     "a token that is too small is not shown")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token = 99;
 
-	(void) state;
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		token_of(lock);
@@ -123,34 +122,28 @@ static void token_that_is_too_small_is_not_shown(void **state)
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_true(token_of(lock) > 2);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void token_of_a_hold_that_ends_meanwhile_is_not_shown(void **state)
+FAKE(token_of_a_hold_that_ends_meanwhile_is_not_shown,
+     "the token of a hold that ends meanwhile is not shown")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token = 99;
 
-	(void) state;
 	fake_always(FAKE_BEAT, no_answer);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_DRAW, (struct fake_answer){ .creep_ms = 27000 });
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(token, 99);
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_end(lock, client);
 }
 
-static void stale_holder_draws_nothing_and_learns_it(void **state)
+FAKE(stale_holder_draws_nothing_and_learns_it,
+     "a stale holder draws nothing and learns it")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token = 99;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
 	assert_int_equal(rowlock_held(lock), 1);
@@ -160,7 +153,6 @@ static void stale_holder_draws_nothing_and_learns_it(void **state)
 	/* From now on without asking. */
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(fake_count(FAKE_DRAW), 1);
-	fake_end(lock, client);
 }
 
 static unsigned int gets_of(int bay)
@@ -173,30 +165,25 @@ static unsigned int gets_of(int bay)
 }
 
 /* What is drawn in a transaction is drawn again after its rollback. */
-static void row_token_is_drawn_where_each_statement_commits(void **state)
+FAKE(row_token_is_drawn_where_each_statement_commits,
+     "a row token is drawn where each statement commits")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(gets_of(RLK_BAY_ROW), 1);
 	token_of(lock);
 	assert_int_equal(gets_of(RLK_BAY_ROW), 1);
 	assert_true(fake_call(FAKE_DRAW, 0).conn != fake_row("job"));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void row_token_is_confirmed_on_the_holds_connection(void **state)
+FAKE(row_token_is_confirmed_on_the_holds_connection,
+     "a row token is confirmed on the hold's connection")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	uint64_t token = 99;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	token_of(lock);
 	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
@@ -211,18 +198,14 @@ static void row_token_is_confirmed_on_the_holds_connection(void **state)
 	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(token, 99);
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_end(lock, client);
 }
 
-static void draw_is_tried_again(void **state)
+FAKE(draw_is_tried_again, "a draw is tried again")
 {
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	static const int results[] = { RLK_BUSY, RLK_CONFLICT, RLK_KILLED,
 				       RLK_UNKNOWN };
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	for (size_t i = 0; i < TEST_SIZE(results); i++)
 		fake_next(FAKE_DRAW, (struct fake_answer){
@@ -231,17 +214,13 @@ static void draw_is_tried_again(void **state)
 	assert_int_equal(token_of(lock), 5);
 	assert_int_equal(fake_count(FAKE_DRAW), 5);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void refused_draw_may_be_asked_again(void **state)
+FAKE(refused_draw_may_be_asked_again, "a refused draw may be asked again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_DRAW, (struct fake_answer){ .given = true,
 						   .skip = true,
@@ -251,21 +230,17 @@ static void refused_draw_may_be_asked_again(void **state)
 	assert_int_equal(rowlock_held(lock), 1);
 	token_of(lock);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void token_with_grant_is_there_or_there_is_no_hold(void **state)
+FAKE(token_with_grant_is_there_or_there_is_no_hold,
+     "a token with the grant is there, or there is no hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
 	const struct fake_answer refused = { .given = true,
 					     .skip = true,
 					     .result = RLK_REFUSED };
-	struct rowlock_errinfo err;
 	uint64_t token;
 
-	(void) state;
 	/* In one packet; of the second hold it is another. */
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	token = token_of(lock);
@@ -289,19 +264,18 @@ static void token_with_grant_is_there_or_there_is_no_hold(void **state)
 	assert_int_equal(fake_lease("job"), 0);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 /* As if it had been drawn by itself, it has its bell, and what cannot pass is
  * not tried for ever. */
-static void token_with_grant_takes_the_bell_too(void **state)
+FAKE(token_with_grant_takes_the_bell_too,
+     "a token with the grant takes the bell, too")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct rowlock *lock;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	options.wait_connections = 4;
 	options.flags ^= ROWLOCK_POLL;
 	client = fake_client_with(&options);
@@ -348,7 +322,8 @@ static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,
 	fake_end(lock, client);
 }
 
-static void packets_of_one_that_do_not_pass_are_given_up(void **state)
+FAKE(packets_of_one_that_do_not_pass_are_given_up,
+     "packets of one that do not pass are given up")
 {
 	static const struct fake_answer syntax = { .given = true,
 						   .skip = true,
@@ -378,15 +353,12 @@ static void lose_another(struct rowlock_client *client)
 	fake_lock_end(lock);
 }
 
-static void grant_lost_before_its_token_is_asked_for_again(void **state)
+FAKE(grant_lost_before_its_token_is_asked_for_again,
+     "a grant that is lost before its token is drawn is asked for again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
 	_Atomic int told = 0;
 
-	(void) state;
 	rowlock_on_lost(lock, fake_count_loss, (void *) &told);
 	fake_next(FAKE_CONFIRM, no_answer);
 	assert_ok(rowlock_acquire(lock, 10000, &err));
@@ -401,7 +373,6 @@ static void grant_lost_before_its_token_is_asked_for_again(void **state)
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	fake_until(fake_is_one, (void *) &told);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
 /* The row and the token cost a statement each. */
@@ -413,14 +384,14 @@ static struct rowlock_client *client_without_packets(void)
 	return fake_client_with(&options);
 }
 
-static void grant_lost_at_the_deadline_is_no_loss_to_the_caller(void **state)
+FAKE(grant_lost_at_the_deadline_is_no_loss_to_the_caller,
+     "a grant that is lost at the deadline leaves nothing to release")
 {
 	struct rowlock_client *client = client_without_packets();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_always(FAKE_BEAT, no_answer);
 	fake_next(FAKE_DRAW, (struct fake_answer){ .creep_ms = 27000 });
 	assert_code(rowlock_acquire(lock, 10000, &err), ROWLOCK_ECONNECT, &err);
@@ -431,7 +402,8 @@ static void grant_lost_at_the_deadline_is_no_loss_to_the_caller(void **state)
 }
 
 /* It is not meant for the next acquire. */
-static void cancel_behind_the_grant_is_forgotten(void **state)
+FAKE(cancel_behind_the_grant_is_forgotten,
+     "a cancel that comes behind the grant is forgotten")
 {
 	struct rowlock_client *client = client_without_packets();
 	struct rowlock *lock =
@@ -440,7 +412,6 @@ static void cancel_behind_the_grant_is_forgotten(void **state)
 	struct fake_person *bob = fake_person();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_DRAW, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 10000);
 	fake_await(FAKE_DRAW, 1);
@@ -455,15 +426,12 @@ static void cancel_behind_the_grant_is_forgotten(void **state)
 }
 
 /* KILL is refused, so the wait for the row goes on beyond its time. */
-static void grant_that_comes_too_late_for_its_token_is_given_back(void **state)
+FAKE(grant_that_comes_too_late_for_its_token_is_given_back,
+     "a grant that comes too late for its token is given back")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_next(FAKE_KILL_QUERY, (struct fake_answer){
 				       .given = true,
@@ -483,18 +451,14 @@ static void grant_that_comes_too_late_for_its_token_is_given_back(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void token_with_grant_does_not_wait_for_a_ping_that_hangs(void **state)
+FAKE(token_with_grant_does_not_wait_for_a_ping_that_hangs,
+     "a token with the grant does not wait for a ping that hangs")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_unlock("job");
 	fake_next(FAKE_DRAW, (struct fake_answer){ .wait = true });
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
@@ -509,11 +473,10 @@ static void token_with_grant_does_not_wait_for_a_ping_that_hangs(void **state)
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_let(FAKE_CONFIRM);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void draw_without_a_connection_in_time_is_a_wait_that_was_too_short(
-    void **state)
+FAKE(draw_without_a_connection_in_time_is_a_wait_that_was_too_short,
+     "a draw without a connection in time is a wait that was too short")
 {
 	struct rowlock_client *client = client_without_packets();
 	struct rowlock *lock =
@@ -522,7 +485,6 @@ static void draw_without_a_connection_in_time_is_a_wait_that_was_too_short(
 					  .result = ROWLOCK_ETIMEDOUT };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	/* The session is there from now on. */
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -540,50 +502,4 @@ static void draw_without_a_connection_in_time_is_a_wait_that_was_too_short(
 	fake_end(lock, client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a token is drawn once for each hold",
-		     token_is_drawn_once_for_each_hold),
-		FAKE("a server that has lost the tokens is told of them",
-		     server_that_has_lost_the_tokens_is_told_of_them),
-		FAKE("a token that is too small is not shown",
-		     token_that_is_too_small_is_not_shown),
-		FAKE("the token of a hold that ends meanwhile is not shown",
-		     token_of_a_hold_that_ends_meanwhile_is_not_shown),
-		FAKE("a stale holder draws nothing and learns it",
-		     stale_holder_draws_nothing_and_learns_it),
-		FAKE("a row token is drawn where each statement commits",
-		     row_token_is_drawn_where_each_statement_commits),
-		FAKE("a row token is confirmed on the hold's connection",
-		     row_token_is_confirmed_on_the_holds_connection),
-		FAKE("a draw is tried again", draw_is_tried_again),
-		FAKE("a refused draw may be asked again",
-		     refused_draw_may_be_asked_again),
-		FAKE("a token with the grant is there, or there is no hold",
-		     token_with_grant_is_there_or_there_is_no_hold),
-		FAKE("a token with the grant takes the bell, too",
-		     token_with_grant_takes_the_bell_too),
-		FAKE("packets of one that do not pass are given up",
-		     packets_of_one_that_do_not_pass_are_given_up),
-		FAKE("a grant that is lost before its token is drawn is asked "
-		     "for again",
-		     grant_lost_before_its_token_is_asked_for_again),
-		FAKE("a grant that is lost at the deadline leaves nothing to "
-		     "release",
-		     grant_lost_at_the_deadline_is_no_loss_to_the_caller),
-		FAKE("a cancel that comes behind the grant is forgotten",
-		     cancel_behind_the_grant_is_forgotten),
-		FAKE("a grant that comes too late for its token is given back",
-		     grant_that_comes_too_late_for_its_token_is_given_back),
-		FAKE("a token with the grant does not wait for a ping that "
-		     "hangs",
-		     token_with_grant_does_not_wait_for_a_ping_that_hangs),
-		FAKE(
-		    "a draw without a connection in time is a wait that was "
-		    "too short",
-		    draw_without_a_connection_in_time_is_a_wait_that_was_too_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

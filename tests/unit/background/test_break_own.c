@@ -13,16 +13,15 @@ static bool job_is_free(void *arg)
 	return fake_row("job") == 0;
 }
 
-static void own_row_is_ended_without_a_look(void **state)
+FAKE(own_row_is_ended_without_a_look,
+     "an own row is ended without a look who has it")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *next = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct fake_person *bob = fake_person();
 	_Atomic int told = 0;
-	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, fake_count_loss, &told);
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
 	/* Its account may not. */
@@ -45,17 +44,14 @@ static void own_row_is_ended_without_a_look(void **state)
 	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_lock_end(next);
-	fake_client_end(client);
 }
 
-static void owner_that_talks_to_the_server_is_not_waited_for(void **state)
+FAKE(owner_that_talks_to_the_server_is_not_waited_for,
+     "an owner that talks to the server is not waited for")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_VERIFY, lock, 0);
@@ -69,17 +65,14 @@ static void owner_that_talks_to_the_server_is_not_waited_for(void **state)
 	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
 		    NULL);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* It is not known then what the server has seen; it is not held in any case. */
-static void server_that_does_not_answer_is_told_of(void **state)
+FAKE(server_that_does_not_answer_is_told_of,
+     "a server that does not answer to a break is told of")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_FENCE, (struct fake_answer){ .given = true,
 						      .skip = true,
@@ -91,19 +84,6 @@ static void server_that_does_not_answer_is_told_of(void **state)
 	/* Its connection is closed all the same. */
 	fake_until(job_is_free, NULL);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("an own row is ended without a look who has it",
-		     own_row_is_ended_without_a_look),
-		FAKE("an owner that talks to the server is not waited for",
-		     owner_that_talks_to_the_server_is_not_waited_for),
-		FAKE("a server that does not answer to a break is told of",
-		     server_that_does_not_answer_is_told_of),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

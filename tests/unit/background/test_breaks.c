@@ -48,11 +48,10 @@ static void expect_one_loss(void)
 		assert_int_equal(rowlock_held(locks[i]), i != 3);
 }
 
-static void one_of_many_is_found(void **state)
+FAKE(one_of_many_is_found, "one of many is found")
 {
 	struct rowlock_client *client = hold_many();
 
-	(void) state;
 	fake_lease_break("job 3");
 	fake_advance(10000);
 	expect_one_loss();
@@ -60,11 +59,10 @@ static void one_of_many_is_found(void **state)
 }
 
 /* No count of breaks tells of a row that somebody has deleted. */
-static void row_that_went_is_missed(void **state)
+FAKE(row_that_went_is_missed, "a row that went is missed")
 {
 	struct rowlock_client *client = hold_many();
 
-	(void) state;
 	fake_lease_remove("job 3");
 	fake_advance(10000);
 	expect_one_loss();
@@ -72,11 +70,11 @@ static void row_that_went_is_missed(void **state)
 }
 
 /* A statement for all of them, behind each beat. */
-static void rows_that_are_there_take_one_look_a_beat(void **state)
+FAKE(rows_that_are_there_take_one_look_a_beat,
+     "rows that are there take one look a beat")
 {
 	struct rowlock_client *client = hold_many();
 
-	(void) state;
 	fake_advance(10000);
 	fake_await(FAKE_LEASES_THERE, 1);
 	assert_int_equal(fake_call(FAKE_LEASES_THERE, 0).id, HOLDS);
@@ -87,11 +85,10 @@ static void rows_that_are_there_take_one_look_a_beat(void **state)
 	end(client);
 }
 
-static void look_without_memory_is_made_again(void **state)
+FAKE(look_without_memory_is_made_again, "a look without memory is made again")
 {
 	struct rowlock_client *client = hold_many();
 
-	(void) state;
 	fake_lease_break("job 3");
 	/* The first is for the look behind the beat. */
 	fake_memory_fail(2);
@@ -104,11 +101,11 @@ static void look_without_memory_is_made_again(void **state)
 }
 
 /* More than ours can be: such a server is not believed in the rest either. */
-static void look_that_tells_of_too_many_is_made_again(void **state)
+FAKE(look_that_tells_of_too_many_is_made_again,
+     "a look that tells of too many is made again")
 {
 	struct rowlock_client *client = hold_many();
 
-	(void) state;
 	fake_lease_break("job 3");
 	fake_leases_lied = 1000 * 1000;
 	fake_advance(10000);
@@ -119,18 +116,4 @@ static void look_that_tells_of_too_many_is_made_again(void **state)
 	end(client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("one of many is found", one_of_many_is_found),
-		FAKE("a row that went is missed", row_that_went_is_missed),
-		FAKE("rows that are there take one look a beat",
-		     rows_that_are_there_take_one_look_a_beat),
-		FAKE("a look without memory is made again",
-		     look_without_memory_is_made_again),
-		FAKE("a look that tells of too many is made again",
-		     look_that_tells_of_too_many_is_made_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -29,11 +29,11 @@ static void refuse_a_try(struct rowlock_client *client)
 	fake_lock_end(lock);
 }
 
-static void the_next_try_goes_by_a_new_connection(void **state)
+FAKE(the_next_try_goes_by_a_new_connection,
+     "the next try goes by a new connection")
 {
 	struct one bob = one(client_of(4), "job");
 
-	(void) state;
 	refuse_a_try(bob.client);
 	acquire(&bob, 0);
 	is_granted(&bob);
@@ -68,12 +68,12 @@ static bool is_beaten(void *client)
 	return beaten;
 }
 
-static void a_beat_that_is_refused_goes_by_a_new_connection(void **state)
+FAKE(a_beat_that_is_refused_goes_by_a_new_connection,
+     "a beat that is refused goes by a new connection")
 {
 	struct one bob;
 	uint64_t before = beat_is_due(&bob);
 
-	(void) state;
 	fake_next(FAKE_BEAT, read_only);
 	fake_advance(1000);
 	fake_await(FAKE_BEAT, 2);
@@ -85,12 +85,12 @@ static void a_beat_that_is_refused_goes_by_a_new_connection(void **state)
 	end(&bob);
 }
 
-static void without_a_new_connection_the_old_one_beats(void **state)
+FAKE(without_a_new_connection_the_old_one_beats,
+     "without a new connection the old one beats")
 {
 	struct one bob;
 	uint64_t before = beat_is_due(&bob);
 
-	(void) state;
 	fake_next(FAKE_BEAT, read_only);
 	fake_always(FAKE_GET, no_conn);
 	fake_advance(1000);
@@ -105,11 +105,11 @@ static void without_a_new_connection_the_old_one_beats(void **state)
 
 /* ------------------------------------------------------------- bells */
 
-static void who_stands_in_line_stands_in_the_new_one(void **state)
+FAKE(who_stands_in_line_stands_in_the_new_one,
+     "who stands in line stands in the new one")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
-	(void) state;
 	refuse_a_try(bob.client);
 	fake_advance(LOOK_MOST_MS);
 	fake_pass_await(FAKE_BELL_WAIT, 2);
@@ -136,12 +136,12 @@ static bool has_no_bell(void *arg)
 	return fake_lent(RLK_BAY_BELL) == 0;
 }
 
-static void a_hold_outlives_its_bell_on_the_old_server(void **state)
+FAKE(a_hold_outlives_its_bell_on_the_old_server,
+     "a hold outlives its bell on the old server")
 {
 	struct one bob = holding_a_bell();
 	unsigned int pings = 0;
 
-	(void) state;
 	refuse_a_try(bob.client);
 	fake_advance(10000);
 	fake_until(has_no_bell, NULL);
@@ -153,12 +153,12 @@ static void a_hold_outlives_its_bell_on_the_old_server(void **state)
 	end(&bob);
 }
 
-static void a_release_does_not_go_to_the_old_server(void **state)
+FAKE(a_release_does_not_go_to_the_old_server,
+     "a release does not go to the old server")
 {
 	struct one bob = holding_a_bell();
 	uint64_t bell = fake_bell("job");
 
-	(void) state;
 	refuse_a_try(bob.client);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
@@ -170,14 +170,12 @@ static void a_release_does_not_go_to_the_old_server(void **state)
 
 /* -------------------------------------------------------------- rows */
 
-static void a_row_hold_goes_on_until_it_ends_by_itself(void **state)
+FAKE(a_row_hold_goes_on_until_it_ends_by_itself,
+     "a row hold goes on until it ends by itself")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	uint64_t conn;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	conn = fake_row("job");
 	refuse_a_try(client);
@@ -188,17 +186,14 @@ static void a_row_hold_goes_on_until_it_ends_by_itself(void **state)
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_true(fake_row("job") != conn);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void who_waits_for_a_row_waits_on_a_new_connection(void **state)
+FAKE(who_waits_for_a_row_waits_on_a_new_connection,
+     "who waits for a row waits on a new connection")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	/* The end of a slice. */
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
 						      .given = true,
@@ -212,29 +207,6 @@ static void who_waits_for_a_row_waits_on_a_new_connection(void **state)
 	assert_true(fake_row("job") != fake_call(FAKE_ACQUIRE, 0).conn);
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("the next try goes by a new connection",
-		     the_next_try_goes_by_a_new_connection),
-		FAKE("a beat that is refused goes by a new connection",
-		     a_beat_that_is_refused_goes_by_a_new_connection),
-		FAKE("without a new connection the old one beats",
-		     without_a_new_connection_the_old_one_beats),
-		FAKE("who stands in line stands in the new one",
-		     who_stands_in_line_stands_in_the_new_one),
-		FAKE("a hold outlives its bell on the old server",
-		     a_hold_outlives_its_bell_on_the_old_server),
-		FAKE("a release does not go to the old server",
-		     a_release_does_not_go_to_the_old_server),
-		FAKE("a row hold goes on until it ends by itself",
-		     a_row_hold_goes_on_until_it_ends_by_itself),
-		FAKE("who waits for a row waits on a new connection",
-		     who_waits_for_a_row_waits_on_a_new_connection),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

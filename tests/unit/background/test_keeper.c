@@ -65,11 +65,10 @@ static void await_valid_until(struct world_of_one *one, int64_t after_ms)
 		   &(struct expected){ one->client, one->t0 + after_ms });
 }
 
-static void beat_comes_every_third_of_the_ttl(void **state)
+FAKE(beat_comes_every_third_of_the_ttl, "a beat comes every third of the TTL")
 {
 	struct world_of_one one = begin();
 
-	(void) state;
 	await_valid_until(&one, 27000);
 	for (unsigned int i = 1; i <= 9; i++) {
 		fake_advance(9999);
@@ -84,11 +83,10 @@ static void beat_comes_every_third_of_the_ttl(void **state)
 }
 
 /* A server that stands still for 8.5 seconds must not cost a lease of 10. */
-static void short_ttl_is_beaten_more_often(void **state)
+FAKE(short_ttl_is_beaten_more_often, "a short TTL is beaten more often")
 {
 	struct world_of_one one = begin_with_ttl(10000);
 
-	(void) state;
 	fake_advance(416);
 	fake_await(FAKE_BEAT, 1);
 	await_valid_until(&one, 416 + 9000);
@@ -103,11 +101,11 @@ static void short_ttl_is_beaten_more_often(void **state)
 }
 
 /* Each beat costs one statement, and the look behind it another. */
-static void rows_are_looked_for_every_third_of_the_ttl(void **state)
+FAKE(rows_are_looked_for_every_third_of_the_ttl,
+     "rows are looked for every third of the TTL")
 {
 	struct world_of_one one = begin_with_ttl(9600);
 
-	(void) state;
 	for (unsigned int i = 1; i <= 16; i++) {
 		fake_advance(400);
 		fake_await(FAKE_BEAT, i);
@@ -119,12 +117,12 @@ static void rows_are_looked_for_every_third_of_the_ttl(void **state)
 }
 
 /* Nobody waits for the answer of a look at an idle client's session. */
-static void session_without_a_hold_is_looked_at_once_a_ttl(void **state)
+FAKE(session_without_a_hold_is_looked_at_once_a_ttl,
+     "a session without a hold is looked at once a TTL")
 {
 	struct world_of_one one = begin_with_ttl(9600);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_release(one.lock, &err));
 	for (unsigned int i = 1; i <= 24; i++) {
 		fake_advance(400);
@@ -136,14 +134,13 @@ static void session_without_a_hold_is_looked_at_once_a_ttl(void **state)
 	fake_end(one.lock, one.client);
 }
 
-static void one_beat_serves_all_holds(void **state)
+FAKE(one_beat_serves_all_holds, "one beat serves all holds")
 {
 	struct world_of_one one = begin();
 	struct rowlock *locks[20];
 	struct rowlock_errinfo err;
 	char name[] = "jobA";
 
-	(void) state;
 	for (int i = 0; i < 20; i++) {
 		name[3] = (char) ('A' + i);
 		locks[i] = fake_lock(one.client, ROWLOCK_LEASE, 0, name);
@@ -160,11 +157,11 @@ static void one_beat_serves_all_holds(void **state)
 	end(&one);
 }
 
-static void late_answer_moves_the_deadline_from_its_own_start(void **state)
+FAKE(late_answer_moves_the_deadline_from_its_own_start,
+     "a late answer moves the deadline from its own start")
 {
 	struct world_of_one one = begin();
 
-	(void) state;
 	fake_next(FAKE_BEAT, (struct fake_answer){ .ms = 4000 });
 	fake_advance(10000);
 	await_valid_until(&one, 37000);
@@ -173,11 +170,11 @@ static void late_answer_moves_the_deadline_from_its_own_start(void **state)
 	end(&one);
 }
 
-static void late_answer_to_the_opening_counts_from_its_start(void **state)
+FAKE(late_answer_to_the_opening_counts_from_its_start,
+     "a late answer to the opening counts from its start")
 {
 	struct world_of_one one;
 
-	(void) state;
 	fake_next(FAKE_OPEN, (struct fake_answer){ .ms = 3000 });
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1000 });
 	one = begin();
@@ -185,11 +182,11 @@ static void late_answer_to_the_opening_counts_from_its_start(void **state)
 	end(&one);
 }
 
-static void beat_that_hangs_is_sent_again_on_the_other_connection(void **state)
+FAKE(beat_that_hangs_is_sent_again_on_the_other_connection,
+     "a beat that hangs is sent again on the other connection")
 {
 	struct world_of_one one = begin();
 
-	(void) state;
 	fake_next(FAKE_BEAT, (struct fake_answer){ .wait = true });
 	fake_advance(10000);
 	fake_await(FAKE_BEAT, 1);
@@ -203,11 +200,11 @@ static void beat_that_hangs_is_sent_again_on_the_other_connection(void **state)
 	end(&one);
 }
 
-static void spare_connection_serves_when_no_other_can_be_had(void **state)
+FAKE(spare_connection_serves_when_no_other_can_be_had,
+     "the spare connection serves when no other can be had")
 {
 	struct world_of_one one = begin();
 
-	(void) state;
 	fake_always(FAKE_GET, (struct fake_answer){
 				  .given = true, .result = ROWLOCK_ECONNECT });
 	fake_next(FAKE_BEAT, (struct fake_answer){ .wait = true });
@@ -219,12 +216,12 @@ static void spare_connection_serves_when_no_other_can_be_had(void **state)
 	end(&one);
 }
 
-static void hold_is_over_at_its_deadline_whatever_threads_do(void **state)
+FAKE(hold_is_over_at_its_deadline_whatever_threads_do,
+     "a hold is over at its deadline, whatever threads do")
 {
 	struct world_of_one one = begin();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
 	/* No thread of the client gets to run. */
@@ -254,44 +251,11 @@ static void refuse_two_rounds_of_beats(void)
 	fake_await(FAKE_BEAT, 4);
 }
 
-static void loss_has_the_error_of_the_last_beat(void **state)
-{
-	struct world_of_one one = begin();
-	struct rowlock_errinfo err;
-
-	(void) state;
-	refuse_two_rounds_of_beats();
-	fake_creep(16000);
-	assert_int_equal(rowlock_held(one.lock), 0);
-	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
-	assert_non_null(strstr(err.message, "no heartbeat was answered within "
-					    "the TTL; the last: operation"));
-	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
-	end(&one);
-}
-
-static void answered_beat_forgets_the_error_of_the_one_before(void **state)
-{
-	struct world_of_one one = begin();
-	struct rowlock_errinfo err;
-
-	(void) state;
-	refuse_two_rounds_of_beats();
-	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
-	fake_advance(1000);
-	await_valid_until(&one, 12000 + 27000);
-	fake_creep(27000);
-	assert_int_equal(rowlock_held(one.lock), 0);
-	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
-	assert_null(strstr(err.message, "the last"));
-	end(&one);
-}
-
-static void answer_that_comes_after_the_deadline_changes_nothing(void **state)
+FAKE(answer_that_comes_after_the_deadline_changes_nothing,
+     "an answer that comes after the deadline changes nothing")
 {
 	struct world_of_one one = begin();
 
-	(void) state;
 	/* Sent in time, answered after the end; nobody has looked meanwhile,
 	 * and the deadline thread did not get to run. */
 	fake_await_sleep(27000);
@@ -303,11 +267,11 @@ static void answer_that_comes_after_the_deadline_changes_nothing(void **state)
 	end(&one);
 }
 
-static void paused_process_finds_its_hold_lost_at_the_first_look(void **state)
+FAKE(paused_process_finds_its_hold_lost_at_the_first_look,
+     "a paused process finds its hold lost at the first look")
 {
 	struct world_of_one one = begin();
 
-	(void) state;
 	/* Nobody evicted us, so the server would answer the beat; still it is
 	 * over. No wake: the threads continue after our first call. */
 	fake_creep(60000);
@@ -319,11 +283,11 @@ static void paused_process_finds_its_hold_lost_at_the_first_look(void **state)
 	end(&one);
 }
 
-static void failing_beats_are_tried_until_the_deadline(void **state)
+FAKE(failing_beats_are_tried_until_the_deadline,
+     "failing beats are tried until the deadline")
 {
 	struct world_of_one one = begin();
 
-	(void) state;
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .skip = true,
 						     .result = RLK_UNKNOWN });
@@ -341,7 +305,8 @@ static void failing_beats_are_tried_until_the_deadline(void **state)
 
 /* A beat is under way when its session is lost; its answer, that the session
  * is gone, comes when there is another one. */
-static void answer_for_a_session_that_is_over_counts_for_no_other(void **state)
+FAKE(answer_for_a_session_that_is_over_counts_for_no_other,
+     "an answer for a session that is over counts for no other")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -349,7 +314,6 @@ static void answer_for_a_session_that_is_over_counts_for_no_other(void **state)
 	struct rowlock *lock;
 	struct rowlock *next;
 
-	(void) state;
 	options.ttl_ms = 3000;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -379,11 +343,11 @@ static void answer_for_a_session_that_is_over_counts_for_no_other(void **state)
 	fake_client_end(client);
 }
 
-static void keeper_beats_only_while_there_is_a_session(void **state)
+FAKE(keeper_beats_only_while_there_is_a_session,
+     "the keeper beats only while there is a session")
 {
 	struct rowlock_client *client = fake_client();
 
-	(void) state;
 	for (unsigned int i = 2; i < 12; i++) {
 		/* It asks for the server's time meanwhile. */
 		fake_await(FAKE_TIME, i - 1);
@@ -411,13 +375,12 @@ static bool was_pinged(void *arg)
 
 /* The server ends one that is silent for its wait_timeout, here the TTL. */
 /* Behind a beat it would be used for a look, and not be idle. */
-static void idle_connection_is_pinged_in_time(void **state)
+FAKE(idle_connection_is_pinged_in_time, "an idle connection is pinged in time")
 {
 	struct world_of_one one = begin();
 	uint64_t conn = fake_call(FAKE_ACQUIRE, 0).conn;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_release(one.lock, &err));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
@@ -429,22 +392,9 @@ static void idle_connection_is_pinged_in_time(void **state)
 	end(&one);
 }
 
-static void deadline_thread_loses_the_hold_without_any_call(void **state)
-{
-	struct world_of_one one = begin();
-
-	(void) state;
-	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
-						     .result = RLK_UNKNOWN });
-	fake_advance(27000);
-	/* Its session goes only when the loss was noticed. */
-	fake_await(FAKE_CLOSE, 1);
-	assert_int_equal(rowlock_held(one.lock), 0);
-	end(&one);
-}
-
 /* It waits for another connection, and would beat on that. */
-static void end_of_a_client_gives_its_keeper_no_time(void **state)
+FAKE(end_of_a_client_gives_its_keeper_no_time,
+     "the end of a client gives its keeper no time")
 {
 	static const struct fake_answer silence = { .given = true,
 						    .skip = true,
@@ -453,7 +403,6 @@ static void end_of_a_client_gives_its_keeper_no_time(void **state)
 	struct rowlock_client *client;
 	unsigned int gets;
 
-	(void) state;
 	fake_next(FAKE_TIME, silence);
 	client = fake_client();
 	fake_await(FAKE_TIME, 1);
@@ -470,49 +419,51 @@ static void end_of_a_client_gives_its_keeper_no_time(void **state)
 	assert_int_equal(fake_count(FAKE_TIME), 3);
 }
 
-int main(void)
+FAKE(deadline_thread_loses_the_hold_without_any_call,
+     "the deadline thread loses a hold without any call")
 {
-	static const struct CMUnitTest tests[] = {
-		FAKE("a beat comes every third of the TTL",
-		     beat_comes_every_third_of_the_ttl),
-		FAKE("a short TTL is beaten more often",
-		     short_ttl_is_beaten_more_often),
-		FAKE("rows are looked for every third of the TTL",
-		     rows_are_looked_for_every_third_of_the_ttl),
-		FAKE("a session without a hold is looked at once a TTL",
-		     session_without_a_hold_is_looked_at_once_a_ttl),
-		FAKE("one beat serves all holds", one_beat_serves_all_holds),
-		FAKE("a late answer moves the deadline from its own start",
-		     late_answer_moves_the_deadline_from_its_own_start),
-		FAKE("a late answer to the opening counts from its start",
-		     late_answer_to_the_opening_counts_from_its_start),
-		FAKE("a beat that hangs is sent again on the other connection",
-		     beat_that_hangs_is_sent_again_on_the_other_connection),
-		FAKE("the spare connection serves when no other can be had",
-		     spare_connection_serves_when_no_other_can_be_had),
-		FAKE("a hold is over at its deadline, whatever threads do",
-		     hold_is_over_at_its_deadline_whatever_threads_do),
-		FAKE("an answer that comes after the deadline changes nothing",
-		     answer_that_comes_after_the_deadline_changes_nothing),
-		FAKE("a paused process finds its hold lost at the first look",
-		     paused_process_finds_its_hold_lost_at_the_first_look),
-		FAKE("failing beats are tried until the deadline",
-		     failing_beats_are_tried_until_the_deadline),
-		FAKE("an answer for a session that is over counts for no other",
-		     answer_for_a_session_that_is_over_counts_for_no_other),
-		FAKE("the keeper beats only while there is a session",
-		     keeper_beats_only_while_there_is_a_session),
-		FAKE("an idle connection is pinged in time",
-		     idle_connection_is_pinged_in_time),
-		FAKE("the end of a client gives its keeper no time",
-		     end_of_a_client_gives_its_keeper_no_time),
-		FAKE("the deadline thread loses a hold without any call",
-		     deadline_thread_loses_the_hold_without_any_call),
-		FAKE("a loss has the error of the last beat",
-		     loss_has_the_error_of_the_last_beat),
-		FAKE("an answered beat forgets the error of the one before",
-		     answered_beat_forgets_the_error_of_the_one_before),
-	};
+	struct world_of_one one = begin();
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	fake_advance(27000);
+	/* Its session goes only when the loss was noticed. */
+	fake_await(FAKE_CLOSE, 1);
+	assert_int_equal(rowlock_held(one.lock), 0);
+	end(&one);
 }
+
+FAKE(loss_has_the_error_of_the_last_beat,
+     "a loss has the error of the last beat")
+{
+	struct world_of_one one = begin();
+	struct rowlock_errinfo err;
+
+	refuse_two_rounds_of_beats();
+	fake_creep(16000);
+	assert_int_equal(rowlock_held(one.lock), 0);
+	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "no heartbeat was answered within "
+					    "the TTL; the last: operation"));
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
+	end(&one);
+}
+
+FAKE(answered_beat_forgets_the_error_of_the_one_before,
+     "an answered beat forgets the error of the one before")
+{
+	struct world_of_one one = begin();
+	struct rowlock_errinfo err;
+
+	refuse_two_rounds_of_beats();
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
+	fake_advance(1000);
+	await_valid_until(&one, 12000 + 27000);
+	fake_creep(27000);
+	assert_int_equal(rowlock_held(one.lock), 0);
+	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
+	assert_null(strstr(err.message, "the last"));
+	end(&one);
+}
+
+CASE_MAIN(case_main)

@@ -80,11 +80,11 @@ static void end(struct group *group)
 	fake_client_end(group->client);
 }
 
-static void holds_due_at_once_are_pinged_at_once(void **state)
+FAKE(holds_due_at_once_are_pinged_at_once,
+     "holds due at once are pinged at once")
 {
 	struct group group = holding(MOST);
 
-	(void) state;
 	fake_always(FAKE_CONFIRM, let);
 	fake_advance(PING_MS);
 	/* Each is sent before any is answered, and in no time. */
@@ -99,11 +99,10 @@ static void holds_due_at_once_are_pinged_at_once(void **state)
 	end(&group);
 }
 
-static void swallowed_pings_cost_no_other_hold(void **state)
+FAKE(swallowed_pings_cost_no_other_hold, "swallowed pings cost no other hold")
 {
 	struct group group = holding(4);
 
-	(void) state;
 	fake_always(FAKE_CONFIRM, let);
 	fake_advance(PING_MS);
 	fake_await(FAKE_CONFIRM, 4);
@@ -126,12 +125,12 @@ static void swallowed_pings_cost_no_other_hold(void **state)
 
 /* What told of the answers for one hold tells nothing of it any more when
  * another has its connection. */
-static void next_holds_of_connections_are_pinged_too(void **state)
+FAKE(next_holds_of_connections_are_pinged_too,
+     "the next holds of connections are pinged too")
 {
 	struct group group = holding(2);
 	uint64_t conn = fake_row("job-0");
 
-	(void) state;
 	fake_always(FAKE_CONFIRM, let);
 	group.wanted = 2;
 	group.remaining_ms = 8100;
@@ -209,11 +208,11 @@ static void bob_ends(struct bob *bob)
 }
 
 /* Whoever asked on it now would read the ping's answer. */
-static void release_waits_for_the_ping_under_way(void **state)
+FAKE(release_waits_for_the_ping_under_way,
+     "a release waits for the ping under way")
 {
 	struct bob bob = pinged_bob();
 
-	(void) state;
 	bob_waits(&bob, FAKE_DO_RELEASE);
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 	fake_let(FAKE_CONFIRM);
@@ -223,11 +222,11 @@ static void release_waits_for_the_ping_under_way(void **state)
 	bob_ends(&bob);
 }
 
-static void release_waits_no_longer_than_the_ping_may_take(void **state)
+FAKE(release_waits_no_longer_than_the_ping_may_take,
+     "a release waits no longer than the ping may take")
 {
 	struct bob bob = pinged_bob();
 
-	(void) state;
 	bob_waits(&bob, FAKE_DO_RELEASE);
 	fake_advance(PATIENCE_MS);
 	assert_code(fake_hear(bob.person, NULL), ROWLOCK_ELOST, NULL);
@@ -237,11 +236,11 @@ static void release_waits_no_longer_than_the_ping_may_take(void **state)
 	bob_ends(&bob);
 }
 
-static void verify_waits_for_the_ping_under_way(void **state)
+FAKE(verify_waits_for_the_ping_under_way,
+     "a verify waits for the ping under way")
 {
 	struct bob bob = pinged_bob();
 
-	(void) state;
 	bob_waits(&bob, FAKE_DO_VERIFY);
 	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
 	fake_let(FAKE_CONFIRM);
@@ -260,11 +259,11 @@ static bool goes_on_or_is_lost(void *arg)
 
 /* We, or the whole process, did not run when it came, nor when our patience
  * ended. */
-static void pong_that_is_there_counts_however_late_we_look(void **state)
+FAKE(pong_that_is_there_counts_however_late_we_look,
+     "a pong that is there counts however late we look")
 {
 	struct bob bob = pinged_bob();
 
-	(void) state;
 	/* Nobody else sleeps for so long. */
 	fake_await_sleep(PATIENCE_MS / 2);
 	fake_creep(3500);
@@ -275,24 +274,4 @@ static void pong_that_is_there_counts_however_late_we_look(void **state)
 	bob_ends(&bob);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("holds due at once are pinged at once",
-		     holds_due_at_once_are_pinged_at_once),
-		FAKE("swallowed pings cost no other hold",
-		     swallowed_pings_cost_no_other_hold),
-		FAKE("the next holds of connections are pinged too",
-		     next_holds_of_connections_are_pinged_too),
-		FAKE("a release waits for the ping under way",
-		     release_waits_for_the_ping_under_way),
-		FAKE("a release waits no longer than the ping may take",
-		     release_waits_no_longer_than_the_ping_may_take),
-		FAKE("a verify waits for the ping under way",
-		     verify_waits_for_the_ping_under_way),
-		FAKE("a pong that is there counts however late we look",
-		     pong_that_is_there_counts_however_late_we_look),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

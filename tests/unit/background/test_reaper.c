@@ -20,11 +20,29 @@ static struct rowlock_client *reaper(void)
 	return fake_client_with(&options);
 }
 
-static void while_another_reaps_a_client_only_looks(void **state)
+/* The second pass begins with the first name again. */
+FAKE(a_pass_behind_a_whole_one_looks_at_all,
+     "a pass behind a whole one looks at all")
+{
+	FAKE_CLIENT();
+	static const char *const names[] = { "b", "a", "b" };
+
+	for (size_t i = 0; i < TEST_SIZE(names); i++) {
+		struct rowlock_reap_result result = { .size = sizeof(result) };
+
+		/* Its session is gone. */
+		fake_lease_add(names[i], 70 + i, 7);
+		assert_ok(rowlock_reap(client, NULL, &result, &err));
+		assert_int_equal(result.swept, 1);
+		assert_int_equal(fake_lease(names[i]), 0);
+	}
+}
+
+FAKE(while_another_reaps_a_client_only_looks,
+     "while another reaps a client only looks")
 {
 	struct rowlock_client *client;
 
-	(void) state;
 	fake_claim_elsewhere(true);
 	client = reaper();
 	fake_pass_await(FAKE_CLAIM_LOOK, 4);
@@ -37,12 +55,11 @@ static void while_another_reaps_a_client_only_looks(void **state)
 	fake_client_end(client);
 }
 
-static void whose_turn_it_is_goes_on(void **state)
+FAKE(whose_turn_it_is_goes_on, "whose turn it is goes on")
 {
 	struct rowlock_client *client = reaper();
 	unsigned int looks;
 
-	(void) state;
 	fake_pass_await(FAKE_SESSIONS, 1);
 	looks = fake_count(FAKE_CLAIM_LOOK);
 	fake_pass_await(FAKE_SESSIONS, 4);
@@ -53,13 +70,13 @@ static void whose_turn_it_is_goes_on(void **state)
 }
 
 /* It was paused for so long. */
-static void turn_that_another_has_taken_is_over(void **state)
+FAKE(turn_that_another_has_taken_is_over,
+     "a turn that another has taken is over")
 {
 	struct rowlock_client *client = reaper();
 	unsigned int passes;
 	unsigned int looks;
 
-	(void) state;
 	fake_pass_await(FAKE_SESSIONS, 1);
 	fake_claim_elsewhere(true);
 	looks = fake_count(FAKE_CLAIM_LOOK);
@@ -70,11 +87,11 @@ static void turn_that_another_has_taken_is_over(void **state)
 	fake_client_end(client);
 }
 
-static void account_that_may_not_claim_reaps_all_the_same(void **state)
+FAKE(account_that_may_not_claim_reaps_all_the_same,
+     "an account that may not claim reaps all the same")
 {
 	struct rowlock_client *client;
 
-	(void) state;
 	fake_always(FAKE_CLAIM_TAKE,
 		    (struct fake_answer){ .given = true,
 					  .skip = true,
@@ -87,11 +104,10 @@ static void account_that_may_not_claim_reaps_all_the_same(void **state)
 	fake_client_end(client);
 }
 
-static void lost_race_for_the_turn_is_no_error(void **state)
+FAKE(lost_race_for_the_turn_is_no_error, "a lost race for the turn is no error")
 {
 	struct rowlock_client *client;
 
-	(void) state;
 	fake_next(FAKE_CLAIM_TAKE,
 		  (struct fake_answer){
 		      .given = true, .skip = true, .result = RLK_CONFLICT });
@@ -103,38 +119,32 @@ static void lost_race_for_the_turn_is_no_error(void **state)
 }
 
 /* A person wants it now. */
-static void call_asks_for_no_turn(void **state)
+FAKE(call_asks_for_no_turn, "a call asks for no turn")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT();
 
-	(void) state;
 	for (int i = 0; i < 2; i++)
 		assert_ok(rowlock_reap(client, NULL, NULL, &err));
 	assert_int_equal(fake_count(FAKE_SESSIONS), 2);
 	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), 0);
-	fake_client_end(client);
 }
 
 static const struct fake_answer silence = { .given = true,
 					    .skip = true,
 					    .result = RLK_PENDING };
 
-static void call_says_that_no_answer_came(void **state)
+FAKE(call_says_that_no_answer_came, "a call says that no answer came")
 {
+	FAKE_CLIENT();
 	static const enum fake_op ops[] = { FAKE_SESSIONS, FAKE_DEAD,
 					    FAKE_TOKENS };
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(ops); i++) {
 		fake_next(ops[i], silence);
 		assert_code(rowlock_reap(client, NULL, NULL, &err),
 			    ROWLOCK_ECONNECT, &err);
 		assert_non_null(strstr(err.message, "no answer from"));
 	}
-	fake_client_end(client);
 }
 
 static void count_silence(enum rowlock_log_level level, const char *message,
@@ -147,13 +157,30 @@ static void count_silence(enum rowlock_log_level level, const char *message,
 		(*lines)++;
 }
 
-static void log_says_that_no_answer_came(void **state)
+/* It has found out that the client goes on, and waits for a connection. With
+ * that, it would ask a server that does not answer. */
+FAKE(end_of_a_client_gives_its_reaper_no_time,
+     "the end of a client gives its reaper no time")
+{
+	static const struct fake_answer late = { .wait = true };
+	struct rowlock_client *client;
+	unsigned int gets;
+
+	fake_always(FAKE_CLAIM_LOOK, late);
+	client = reaper();
+	gets = fake_count(FAKE_GET);
+	fake_next(FAKE_GET, late);
+	fake_pass_await(FAKE_GET, gets + 1);
+	fake_client_end_during(client, FAKE_GET);
+	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), 1);
+}
+
+FAKE(log_says_that_no_answer_came, "the log says that no answer came")
 {
 	struct rowlock_client_options options = fake_options();
 	_Atomic int lines = 0;
 	struct rowlock_client *client;
 
-	(void) state;
 	options.reap_interval_ms = INTERVAL_MS;
 	options.flags ^= ROWLOCK_NO_REAPER;
 	options.log = count_silence;
@@ -165,66 +192,4 @@ static void log_says_that_no_answer_came(void **state)
 	assert_int_equal(lines, 1);
 }
 
-/* It has found out that the client goes on, and waits for a connection. With
- * that, it would ask a server that does not answer. */
-static void end_of_a_client_gives_its_reaper_no_time(void **state)
-{
-	static const struct fake_answer late = { .wait = true };
-	struct rowlock_client *client;
-	unsigned int gets;
-
-	(void) state;
-	fake_always(FAKE_CLAIM_LOOK, late);
-	client = reaper();
-	gets = fake_count(FAKE_GET);
-	fake_next(FAKE_GET, late);
-	fake_pass_await(FAKE_GET, gets + 1);
-	fake_client_end_during(client, FAKE_GET);
-	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), 1);
-}
-
-/* The second pass begins with the first name again. */
-static void a_pass_behind_a_whole_one_looks_at_all(void **state)
-{
-	static const char *const names[] = { "b", "a", "b" };
-	struct rowlock_client *client = fake_client();
-
-	(void) state;
-	for (size_t i = 0; i < TEST_SIZE(names); i++) {
-		struct rowlock_reap_result result = { .size = sizeof(result) };
-		struct rowlock_errinfo err;
-
-		/* Its session is gone. */
-		fake_lease_add(names[i], 70 + i, 7);
-		assert_ok(rowlock_reap(client, NULL, &result, &err));
-		assert_int_equal(result.swept, 1);
-		assert_int_equal(fake_lease(names[i]), 0);
-	}
-	fake_client_end(client);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a pass behind a whole one looks at all",
-		     a_pass_behind_a_whole_one_looks_at_all),
-		FAKE("while another reaps a client only looks",
-		     while_another_reaps_a_client_only_looks),
-		FAKE("whose turn it is goes on", whose_turn_it_is_goes_on),
-		FAKE("a turn that another has taken is over",
-		     turn_that_another_has_taken_is_over),
-		FAKE("an account that may not claim reaps all the same",
-		     account_that_may_not_claim_reaps_all_the_same),
-		FAKE("a lost race for the turn is no error",
-		     lost_race_for_the_turn_is_no_error),
-		FAKE("a call asks for no turn", call_asks_for_no_turn),
-		FAKE("a call says that no answer came",
-		     call_says_that_no_answer_came),
-		FAKE("the end of a client gives its reaper no time",
-		     end_of_a_client_gives_its_reaper_no_time),
-		FAKE("the log says that no answer came",
-		     log_says_that_no_answer_came),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

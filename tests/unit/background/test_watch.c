@@ -71,13 +71,12 @@ static void next_round(unsigned int rounds)
 	fake_await_sleep(INTERVAL_MS);
 }
 
-static void what_changes_is_told_once(void **state)
+FAKE(what_changes_is_told_once, "what changes is told, once")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock_watch *one;
 	struct told told = { 0 };
 
-	(void) state;
 	one = watch(client, "seat", INTERVAL_MS, &told);
 	fake_await(FAKE_NAMES, 1);
 	fake_await_sleep(INTERVAL_MS);
@@ -107,16 +106,15 @@ static void what_changes_is_told_once(void **state)
 }
 
 /* A server that knows less took over meanwhile. */
-static void token_is_above_all_that_was_watched(void **state)
+FAKE(token_is_above_all_that_was_watched,
+     "a token is above all that was watched")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "seat");
 	struct rowlock_watch *one;
 	struct told told = { 0 };
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
-	(void) state;
 	fake_know("seat", ROWLOCK_STATE_HELD, 7, 0, 41);
 	one = watch(client, "seat", INTERVAL_MS, &told);
 	fake_await(FAKE_NAMES, 1);
@@ -129,17 +127,16 @@ static void token_is_above_all_that_was_watched(void **state)
 	assert_ok(rowlock_release(lock, &err));
 	fake_lock_end(lock);
 	end_watch(one);
-	fake_client_end(client);
 }
 
-static void watches_of_a_client_share_a_statement(void **state)
+FAKE(watches_of_a_client_share_a_statement,
+     "the watches of a client share a statement")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock_watch *watches[RLK_LIST_NAMES + 2];
 	struct told told[RLK_LIST_NAMES + 2] = { { 0 } };
 	char name[16];
 
-	(void) state;
 	fake_always(FAKE_NAMES, (struct fake_answer){ .wait = true });
 	watches[0] = watch(client, "seat 0", 5003, &told[0]);
 	fake_await(FAKE_NAMES, 1);
@@ -172,13 +169,13 @@ static void watches_of_a_client_share_a_statement(void **state)
 	fake_client_end(client);
 }
 
-static void silence_is_told_after_three_intervals(void **state)
+FAKE(silence_is_told_after_three_intervals,
+     "silence is told after three intervals")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock_watch *one;
 	struct told told = { 0 };
 
-	(void) state;
 	fake_know("seat", ROWLOCK_STATE_HELD, 7, 42, 42);
 	one = watch(client, "seat", INTERVAL_MS, &told);
 	fake_await(FAKE_NAMES, 1);
@@ -208,14 +205,13 @@ static void silence_is_told_after_three_intervals(void **state)
 }
 
 /* Each answer ends what was silence until then, though it has nothing new. */
-static void single_misses_are_not_told(void **state)
+FAKE(single_misses_are_not_told, "single misses are not told")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock_watch *one;
 	struct told told = { 0 };
 	unsigned int round = 1;
 
-	(void) state;
 	fake_know("seat", ROWLOCK_STATE_HELD, 7, 42, 42);
 	one = watch(client, "seat", INTERVAL_MS, &told);
 	fake_await(FAKE_NAMES, 1);
@@ -238,19 +234,17 @@ static void single_misses_are_not_told(void **state)
 	fake_client_end(client);
 }
 
-static void client_that_is_watched_by_is_not_freed(void **state)
+FAKE(client_that_is_watched_by_is_not_freed,
+     "a client that has watches is not freed")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct told told = { 0 };
 	struct rowlock_watch *one = watch(client, "seat", INTERVAL_MS, &told);
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_code(rowlock_client_try_free(client, &err), ROWLOCK_EHELD, &err);
 	assert_non_null(strstr(err.message, "watches"));
 	end_watch(one);
 	rowlock_watch_free(NULL);
-	fake_client_end(client);
 }
 
 /* A callback that ends its own watch. */
@@ -271,12 +265,12 @@ static void end_itself(const struct rowlock_entry *entry, void *arg)
 	ending->done = 1;
 }
 
-static void callback_may_end_its_watch_but_not_the_client(void **state)
+FAKE(callback_may_end_its_watch_but_not_the_client,
+     "a callback may end its watch, but not the client")
 {
 	struct ending ending = { .client = fake_client() };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_NAMES, (struct fake_answer){ .wait = true });
 	assert_ok(rowlock_watch_new(ending.client, "seat", NULL, end_itself,
 				    &ending, &ending.watch, &err));
@@ -321,14 +315,13 @@ static void end_and_read(const struct rowlock_entry *entry, void *arg)
 	last->done = 1;
 }
 
-static void what_is_told_outlives_its_watch(void **state)
+FAKE(what_is_told_outlives_its_watch,
+     "what is told outlives a watch that is ended there")
 {
+	FAKE_CLIENT();
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
 	struct last last = { .watch = NULL };
-	struct rowlock_errinfo err;
 
-	(void) state;
 	options.interval_ms = INTERVAL_MS;
 	fake_always(FAKE_NAMES, no_answer);
 	assert_ok(rowlock_watch_new(client, "seat", &options, end_and_read,
@@ -342,18 +335,15 @@ static void what_is_told_outlives_its_watch(void **state)
 	fake_until(fake_is_one, &last.done);
 	assert_int_equal(last.state, ROWLOCK_STATE_UNKNOWN);
 	assert_string_equal(last.name, "seat");
-	fake_client_end(client);
 }
 
-static void bad_watches_are_refused(void **state)
+FAKE(bad_watches_are_refused, "bad watches are refused")
 {
+	FAKE_CLIENT();
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
 	struct rowlock_watch *none = NULL;
-	struct rowlock_errinfo err;
 	struct told told;
 
-	(void) state;
 	assert_code(
 	    rowlock_watch_new(client, NULL, NULL, note, &told, &none, &err),
 	    ROWLOCK_ENAME, &err);
@@ -377,28 +367,6 @@ static void bad_watches_are_refused(void **state)
 	    rowlock_watch_new(client, "a", &options, note, &told, &none, &err),
 	    ROWLOCK_EINVAL, &err);
 	assert_null(none);
-	fake_client_end(client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("what changes is told, once", what_changes_is_told_once),
-		FAKE("a token is above all that was watched",
-		     token_is_above_all_that_was_watched),
-		FAKE("the watches of a client share a statement",
-		     watches_of_a_client_share_a_statement),
-		FAKE("silence is told after three intervals",
-		     silence_is_told_after_three_intervals),
-		FAKE("single misses are not told", single_misses_are_not_told),
-		FAKE("a client that has watches is not freed",
-		     client_that_is_watched_by_is_not_freed),
-		FAKE("a callback may end its watch, but not the client",
-		     callback_may_end_its_watch_but_not_the_client),
-		FAKE("what is told outlives a watch that is ended there",
-		     what_is_told_outlives_its_watch),
-		FAKE("bad watches are refused", bad_watches_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

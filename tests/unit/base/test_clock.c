@@ -15,9 +15,8 @@
 #include "base/thread.h"
 #include "test.h"
 
-static void sum_of_times_never_overflows(void **state)
+CASE(sum_of_times_never_overflows, "a sum of times never overflows")
 {
-	(void) state;
 	assert_int_equal(rlk_after(5, 7), 12);
 	assert_int_equal(rlk_after(-5, 3), -2);
 	assert_true(rlk_after(0, ROWLOCK_FOREVER) == RLK_NEVER);
@@ -29,12 +28,11 @@ static void sum_of_times_never_overflows(void **state)
 	assert_true(rlk_after(RLK_NEVER, 1) == RLK_NEVER);
 }
 
-static void time_does_not_go_back(void **state)
+CASE(time_does_not_go_back, "time does not go back")
 {
 	const struct rlk_clock *clock = rlk_clock_real();
 	int64_t last = rlk_now(clock);
 
-	(void) state;
 	for (int i = 0; i < 100000; i++) {
 		int64_t now = rlk_now(clock);
 
@@ -70,12 +68,12 @@ static int clock_of(int timer)
 }
 
 /* Only CLOCK_BOOTTIME counts a suspend and is set by nobody. */
-static void time_goes_on_while_the_host_is_suspended(void **state)
+CASE(time_goes_on_while_the_host_is_suspended,
+     "time goes on while the host is suspended")
 {
 	const struct rlk_clock *clock = rlk_clock_real();
 	struct rlk_sleeper sleeper;
 
-	(void) state;
 	assert_true(rlk_now(clock) > 0);
 	assert_int_equal(asked_clock, CLOCK_BOOTTIME);
 	assert_int_equal(rlk_sleeper_init(&sleeper, clock), 0);
@@ -83,11 +81,10 @@ static void time_goes_on_while_the_host_is_suspended(void **state)
 	rlk_sleeper_fini(&sleeper);
 }
 
-static void wake_before_sleep_is_not_missed(void **state)
+CASE(wake_before_sleep_is_not_missed, "a wake before the sleep is not missed")
 {
 	struct rlk_sleeper sleeper;
 
-	(void) state;
 	assert_int_equal(rlk_sleeper_init(&sleeper, rlk_clock_real()), 0);
 	rlk_sleeper_wake(&sleeper);
 	rlk_sleeper_wake(&sleeper);
@@ -98,13 +95,13 @@ static void wake_before_sleep_is_not_missed(void **state)
 	rlk_sleeper_fini(&sleeper);
 }
 
-static void sleep_ends_at_its_time_and_not_before(void **state)
+CASE(sleep_ends_at_its_time_and_not_before,
+     "a sleep ends at its time and not before")
 {
 	const struct rlk_clock *clock = rlk_clock_real();
 	int64_t until = rlk_now(clock) + 20;
 	struct rlk_sleeper sleeper;
 
-	(void) state;
 	assert_int_equal(rlk_sleeper_init(&sleeper, clock), 0);
 	assert_false(rlk_sleeper_wait(&sleeper, until, -1));
 	assert_true(rlk_now(clock) >= until);
@@ -115,12 +112,12 @@ static void sleep_ends_at_its_time_and_not_before(void **state)
 	rlk_sleeper_fini(&sleeper);
 }
 
-static void sleep_ends_when_its_descriptor_is_readable(void **state)
+CASE(sleep_ends_when_its_descriptor_is_readable,
+     "a sleep ends when its descriptor is readable")
 {
 	struct rlk_sleeper sleeper;
 	int ends[2];
 
-	(void) state;
 	assert_int_equal(rlk_sleeper_init(&sleeper, rlk_clock_real()), 0);
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(write(ends[1], "x", 1), 1);
@@ -135,12 +132,11 @@ static void wake(void *arg)
 	rlk_sleeper_wake(arg);
 }
 
-static void another_thread_wakes_the_sleeper(void **state)
+CASE(another_thread_wakes_the_sleeper, "another thread wakes the sleeper")
 {
 	struct rlk_thread thread;
 	struct rlk_sleeper sleeper;
 
-	(void) state;
 	assert_int_equal(rlk_sleeper_init(&sleeper, rlk_clock_real()), 0);
 	assert_int_equal(rlk_thread_start(&thread, "waker", wake, &sleeper), 0);
 	assert_true(rlk_sleeper_wait(&sleeper, RLK_NEVER, -1));
@@ -148,14 +144,14 @@ static void another_thread_wakes_the_sleeper(void **state)
 	rlk_sleeper_fini(&sleeper);
 }
 
-static void no_descriptor_is_an_error_and_leaks_none(void **state)
+CASE(no_descriptor_is_an_error_and_leaks_none,
+     "no descriptor is an error and leaks none")
 {
 	struct rlimit before;
 	struct rlimit none;
 	struct rlk_sleeper sleeper;
 	int spare = dup(0);
 
-	(void) state;
 	assert_true(spare >= 0);
 	close(spare);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -172,25 +168,4 @@ static void no_descriptor_is_an_error_and_leaks_none(void **state)
 	rlk_sleeper_fini(&sleeper);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("a sum of times never overflows",
-		     sum_of_times_never_overflows),
-		TEST("time does not go back", time_does_not_go_back),
-		TEST("time goes on while the host is suspended",
-		     time_goes_on_while_the_host_is_suspended),
-		TEST("a wake before the sleep is not missed",
-		     wake_before_sleep_is_not_missed),
-		TEST("a sleep ends at its time and not before",
-		     sleep_ends_at_its_time_and_not_before),
-		TEST("a sleep ends when its descriptor is readable",
-		     sleep_ends_when_its_descriptor_is_readable),
-		TEST("another thread wakes the sleeper",
-		     another_thread_wakes_the_sleeper),
-		TEST("no descriptor is an error and leaks none",
-		     no_descriptor_is_an_error_and_leaks_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

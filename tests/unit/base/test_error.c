@@ -8,11 +8,10 @@
 
 #include "test.h"
 
-static void failure_has_code_number_and_text(void **state)
+CASE(failure_has_code_number_and_text, "a failure has code, number and text")
 {
 	struct rowlock_errinfo err = { .mysql = 7 };
 
-	(void) state;
 	assert_code(rlk_fail(&err, ROWLOCK_EDB, "%s %d", "it", 3), ROWLOCK_EDB,
 		    &err);
 	assert_code(err.code, ROWLOCK_EDB, NULL);
@@ -24,20 +23,18 @@ static void failure_has_code_number_and_text(void **state)
 	assert_string_equal(err.message, "denied");
 }
 
-static void nobody_need_listen(void **state)
+CASE(nobody_need_listen, "nobody need listen")
 {
-	(void) state;
 	assert_code(rlk_fail(NULL, ROWLOCK_EBUSY, "x"), ROWLOCK_EBUSY, NULL);
 	assert_code(rlk_fail_db(NULL, ROWLOCK_EDB, 1, "x"), ROWLOCK_EDB, NULL);
 	rlk_prefix(NULL, "x");
 }
 
-static void long_text_is_cut_and_terminated(void **state)
+CASE(long_text_is_cut_and_terminated, "a long text is cut and terminated")
 {
 	struct rowlock_errinfo err;
 	char text[2000];
 
-	(void) state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	rlk_fail(&err, ROWLOCK_EDB, "%s", text);
@@ -46,11 +43,10 @@ static void long_text_is_cut_and_terminated(void **state)
 	assert_int_equal(strlen(err.message), sizeof(err.message) - 1);
 }
 
-static void prefix_stands_before_the_text(void **state)
+CASE(prefix_stands_before_the_text, "a prefix stands before the text")
 {
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rlk_fail_db(&err, ROWLOCK_EDB, 1205, "timeout");
 	rlk_prefix(&err, "release '%s': ", "a%sb");
 	assert_string_equal(err.message, "release 'a%sb': timeout");
@@ -58,12 +54,11 @@ static void prefix_stands_before_the_text(void **state)
 	assert_int_equal(err.mysql, 1205);
 }
 
-static void prefix_cuts_the_end_of_the_text(void **state)
+CASE(prefix_cuts_the_end_of_the_text, "a prefix cuts the end of the text")
 {
 	struct rowlock_errinfo err;
 	char text[sizeof(err.message)];
 
-	(void) state;
 	memset(text, 'y', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	rlk_fail(&err, ROWLOCK_EDB, "%s", text);
@@ -72,9 +67,8 @@ static void prefix_cuts_the_end_of_the_text(void **state)
 	assert_int_equal(strlen(err.message), sizeof(err.message) - 1);
 }
 
-static void every_code_has_words_of_its_own(void **state)
+CASE(every_code_has_words_of_its_own, "every code has words of its own")
 {
-	(void) state;
 	for (int code = ROWLOCK_EBUSY; code >= ROWLOCK_EUNKNOWN; code--) {
 		assert_string_not_equal(rowlock_strerror(code),
 					"unknown error");
@@ -88,21 +82,4 @@ static void every_code_has_words_of_its_own(void **state)
 	assert_string_equal(rowlock_strerror(0), "success");
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("a failure has code, number and text",
-		     failure_has_code_number_and_text),
-		TEST("nobody need listen", nobody_need_listen),
-		TEST("a long text is cut and terminated",
-		     long_text_is_cut_and_terminated),
-		TEST("a prefix stands before the text",
-		     prefix_stands_before_the_text),
-		TEST("a prefix cuts the end of the text",
-		     prefix_cuts_the_end_of_the_text),
-		TEST("every code has words of its own",
-		     every_code_has_words_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -8,7 +8,7 @@
 
 /* Of the bytes 0, 1, ... with the key 00 01 ... 0f: the authors' test vectors,
  * and the example of their paper, of 15 bytes. */
-static void numbers_are_those_of_its_authors(void **state)
+CASE(numbers_are_those_of_its_authors, "the numbers are those of its authors")
 {
 	static const struct {
 		size_t length;
@@ -23,7 +23,6 @@ static void numbers_are_those_of_its_authors(void **state)
 				       0x0f0e0d0c0b0a0908 } };
 	unsigned char bytes[16];
 
-	(void) state;
 	for (unsigned int i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (unsigned char) i;
 	for (size_t i = 0; i < TEST_SIZE(vectors); i++)
@@ -31,24 +30,14 @@ static void numbers_are_those_of_its_authors(void **state)
 			    vectors[i].hash);
 }
 
-static void key_is_all_of_its_text(void **state)
+CASE(key_is_all_of_its_text, "a key is all of its text")
 {
 	const struct rlk_key key = rlk_key_of("a secret of some length");
 	const struct rlk_key other = rlk_key_of("a secret of some lengti");
 
-	(void) state;
 	assert_true(key.words[0] != other.words[0]);
 	assert_true(key.words[1] != other.words[1]);
 	assert_true(key.words[0] != key.words[1]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("the numbers are those of its authors",
-		     numbers_are_those_of_its_authors),
-		TEST("a key is all of its text", key_is_all_of_its_text),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

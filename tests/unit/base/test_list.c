@@ -16,7 +16,7 @@ static int number_of(struct rlk_list *node)
 	return container_of(node, struct item, node)->number;
 }
 
-static void nodes_stand_in_the_order_they_came(void **state)
+CASE(nodes_stand_in_the_order_they_came, "nodes stand in the order they came")
 {
 	struct rlk_list list = RLK_LIST_INIT(list);
 	struct item items[5];
@@ -24,7 +24,6 @@ static void nodes_stand_in_the_order_they_came(void **state)
 	struct rlk_list *after;
 	int expected = 0;
 
-	(void) state;
 	assert_true(rlk_list_empty(&list));
 	assert_null(rlk_list_first(&list));
 	for (int i = 0; i < 5; i++) {
@@ -40,7 +39,8 @@ static void nodes_stand_in_the_order_they_came(void **state)
 	assert_int_equal(expected, 5);
 }
 
-static void present_node_may_be_removed_while_walking(void **state)
+CASE(present_node_may_be_removed_while_walking,
+     "the present node may be removed while walking")
 {
 	struct rlk_list list = RLK_LIST_INIT(list);
 	struct item items[6];
@@ -48,7 +48,6 @@ static void present_node_may_be_removed_while_walking(void **state)
 	struct rlk_list *after;
 	int sum = 0;
 
-	(void) state;
 	for (int i = 0; i < 6; i++) {
 		items[i].number = i;
 		rlk_list_append(&list, &items[i].node);
@@ -65,13 +64,12 @@ static void present_node_may_be_removed_while_walking(void **state)
 	assert_int_equal(sum, 0 + 2 + 4);
 }
 
-static void removing_twice_does_no_harm(void **state)
+CASE(removing_twice_does_no_harm, "removing twice does no harm")
 {
 	struct rlk_list list = RLK_LIST_INIT(list);
 	struct item first = { .number = 1 };
 	struct item second = { .number = 2 };
 
-	(void) state;
 	rlk_list_append(&list, &first.node);
 	rlk_list_append(&list, &second.node);
 	rlk_list_remove(&first.node);
@@ -82,16 +80,4 @@ static void removing_twice_does_no_harm(void **state)
 	assert_int_equal(number_of(list.prev), 1);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("nodes stand in the order they came",
-		     nodes_stand_in_the_order_they_came),
-		TEST("the present node may be removed while walking",
-		     present_node_may_be_removed_while_walking),
-		TEST("removing twice does no harm",
-		     removing_twice_does_no_harm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

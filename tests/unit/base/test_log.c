@@ -24,12 +24,11 @@ static void keep(enum rowlock_log_level level, const char *message, void *arg)
 	snprintf(lines->last, sizeof(lines->last), "%s", message);
 }
 
-static void lines_above_the_level_are_not_made(void **state)
+CASE(lines_above_the_level_are_not_made, "lines above the level are not made")
 {
 	struct lines lines = { 0 };
 	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_WARNING };
 
-	(void) state;
 	rlk_log(&log, ROWLOCK_LOG_INFO, "no");
 	rlk_log(&log, ROWLOCK_LOG_DEBUG, "no");
 	assert_int_equal(lines.count, 0);
@@ -41,21 +40,19 @@ static void lines_above_the_level_are_not_made(void **state)
 	assert_int_equal(lines.count, 2);
 }
 
-static void without_a_function_it_is_silent(void **state)
+CASE(without_a_function_it_is_silent, "without a function it is silent")
 {
 	const struct rlk_log log = { NULL, NULL, ROWLOCK_LOG_DEBUG };
 
-	(void) state;
 	rlk_log(&log, ROWLOCK_LOG_ERROR, "nobody hears %s", "this");
 	rlk_log(NULL, ROWLOCK_LOG_ERROR, "nor this");
 }
 
-static void control_characters_are_escaped(void **state)
+CASE(control_characters_are_escaped, "control characters are escaped")
 {
 	struct lines lines = { 0 };
 	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_INFO };
 
-	(void) state;
 	rlk_log(&log, ROWLOCK_LOG_INFO, "a%sz", "\n\x1b[2J\x7f\x01");
 	assert_string_equal(lines.last, "a\\x0a\\x1b[2J\\x7f\\x01z");
 	rlk_log(&log, ROWLOCK_LOG_INFO, "n\xc3\xa4me");
@@ -64,14 +61,14 @@ static void control_characters_are_escaped(void **state)
 
 /* Some terminals obey 0x9b, alone or as U+009B, as they do ESC [. In a letter
  * it is a part of that. */
-static void a_byte_of_c1_is_escaped_and_a_letter_is_not(void **state)
+CASE(a_byte_of_c1_is_escaped_and_a_letter_is_not,
+     "a byte of C1 is escaped, and a letter is not")
 {
 	struct lines lines = { 0 };
 	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_INFO };
 	const char *letters =
 	    "\xc3\x9b\xe6\xbc\xa2\xe2\x9b\xb5\xf0\x9f\x94\x92";
 
-	(void) state;
 	rlk_log(&log, ROWLOCK_LOG_INFO, "a%sz",
 		"\x9b"
 		"2J");
@@ -87,13 +84,12 @@ static void a_byte_of_c1_is_escaped_and_a_letter_is_not(void **state)
 	assert_string_equal(lines.last, "\\xe0\\x82\\x9b\\xc3");
 }
 
-static void long_line_is_cut_and_terminated(void **state)
+CASE(long_line_is_cut_and_terminated, "a long line is cut and terminated")
 {
 	struct lines lines = { 0 };
 	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_INFO };
 	char text[5000];
 
-	(void) state;
 	memset(text, '\n', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	rlk_log(&log, ROWLOCK_LOG_INFO, "%s", text);
@@ -103,20 +99,4 @@ static void long_line_is_cut_and_terminated(void **state)
 	assert_int_equal(strlen(lines.last) % 4, 0);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("lines above the level are not made",
-		     lines_above_the_level_are_not_made),
-		TEST("without a function it is silent",
-		     without_a_function_it_is_silent),
-		TEST("control characters are escaped",
-		     control_characters_are_escaped),
-		TEST("a byte of C1 is escaped, and a letter is not",
-		     a_byte_of_c1_is_escaped_and_a_letter_is_not),
-		TEST("a long line is cut and terminated",
-		     long_line_is_cut_and_terminated),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -18,14 +18,14 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void numbers_do_not_repeat_and_use_all_bits(void **state)
+CASE(numbers_do_not_repeat_and_use_all_bits,
+     "numbers do not repeat and use all bits")
 {
 	enum { COUNT = 100000 };
 	uint64_t *numbers = calloc(COUNT, sizeof(*numbers));
 	uint64_t ones = 0;
 	uint64_t zeros = 0;
 
-	(void) state;
 	assert_non_null(numbers);
 	for (int i = 0; i < COUNT; i++) {
 		numbers[i] = rlk_random();
@@ -41,14 +41,13 @@ static void numbers_do_not_repeat_and_use_all_bits(void **state)
 	free(numbers);
 }
 
-static void child_of_fork_draws_other_numbers(void **state)
+CASE(child_of_fork_draws_other_numbers, "a child of fork draws other numbers")
 {
 	uint64_t theirs = 0;
 	uint64_t ours;
 	int ends[2];
 	pid_t pid;
 
-	(void) state;
 	rlk_random();
 	assert_int_equal(pipe(ends), 0);
 	pid = fork();
@@ -67,14 +66,4 @@ static void child_of_fork_draws_other_numbers(void **state)
 	close(ends[1]);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("numbers do not repeat and use all bits",
-		     numbers_do_not_repeat_and_use_all_bits),
-		TEST("a child of fork draws other numbers",
-		     child_of_fork_draws_other_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -40,14 +40,13 @@ NO_PADDING(rowlock_reap_options, time_limit_ms);
 NO_PADDING(rowlock_watch_options, interval_ms);
 NO_PADDING(rowlock_election_options, yield_ms);
 
-static void a_shorter_struct_has_the_defaults(void **state)
+CASE(a_shorter_struct_has_the_defaults, "a shorter struct has the defaults")
 {
 	/* Exactly its bytes: valgrind and asan see any other that is read. */
 	struct older *older = malloc(sizeof(*older));
 	struct known read;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_non_null(older);
 	*older = (struct older){ sizeof(*older), "job" };
 	memset(&read, 0xff, sizeof(read));
@@ -58,13 +57,13 @@ static void a_shorter_struct_has_the_defaults(void **state)
 	free(older);
 }
 
-static void a_longer_struct_may_not_ask_for_more(void **state)
+CASE(a_longer_struct_may_not_ask_for_more,
+     "a longer struct may not ask for more")
 {
 	struct known newer = { sizeof(newer), "job", 0 };
 	struct older read;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rlk_options_read("x", &newer, &read, sizeof(read), &err));
 	assert_string_equal(read.name, "job");
 	newer.added_ms = 1;
@@ -75,25 +74,23 @@ static void a_longer_struct_may_not_ask_for_more(void **state)
 	assert_non_null(strstr(err.message, ROWLOCK_VERSION));
 }
 
-static void no_struct_has_all_defaults(void **state)
+CASE(no_struct_has_all_defaults, "no struct has all defaults")
 {
 	const struct known none = { sizeof(none), NULL, 0 };
 	struct known read;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	memset(&read, 0xff, sizeof(read));
 	assert_ok(rlk_options_read("x", NULL, &read, sizeof(read), &err));
 	assert_memory_equal(&read, &none, sizeof(read));
 }
 
-static void what_cannot_be_a_size_is_refused(void **state)
+CASE(what_cannot_be_a_size_is_refused, "what cannot be a size is refused")
 {
 	static const size_t sizes[] = { 0, 4, 12, SIZE_MAX, 1 << 20 };
 	struct known read;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(sizes); i++) {
 		struct known given = { sizes[i], "job", 0 };
 
@@ -105,7 +102,8 @@ static void what_cannot_be_a_size_is_refused(void **state)
 	}
 }
 
-static void a_result_is_written_as_far_as_it_reaches(void **state)
+CASE(a_result_is_written_as_far_as_it_reaches,
+     "a result is written as far as it reaches")
 {
 	const struct known known = { sizeof(known), "job", 7 };
 	struct older *older = malloc(sizeof(*older));
@@ -115,7 +113,6 @@ static void a_result_is_written_as_far_as_it_reaches(void **state)
 	} newer = { .known.size = sizeof(newer), .later = 1 };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_non_null(older);
 	older->size = sizeof(*older);
 	assert_ok(rlk_result_check("x", older, &err));
@@ -129,19 +126,4 @@ static void a_result_is_written_as_far_as_it_reaches(void **state)
 	assert_int_equal(newer.later, 0);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("a shorter struct has the defaults",
-		     a_shorter_struct_has_the_defaults),
-		TEST("a longer struct may not ask for more",
-		     a_longer_struct_may_not_ask_for_more),
-		TEST("no struct has all defaults", no_struct_has_all_defaults),
-		TEST("what cannot be a size is refused",
-		     what_cannot_be_a_size_is_refused),
-		TEST("a result is written as far as it reaches",
-		     a_result_is_written_as_far_as_it_reaches),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

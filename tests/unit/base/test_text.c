@@ -31,7 +31,8 @@ static const char *text_problem(const char *text)
 			fail_msg("\"%s\" does not say \"%s\"", got, words);    \
 	} while (0)
 
-static void first_and_last_of_each_length_are_utf8(void **state)
+CASE(first_and_last_of_each_length_are_utf8,
+     "first and last of each length are UTF-8")
 {
 	static const char *const good[] = {
 		" a",
@@ -46,13 +47,12 @@ static void first_and_last_of_each_length_are_utf8(void **state)
 		"\xf4\x8f\xbf\xbf",
 	};
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(good); i++)
 		if (name_problem(good[i]))
 			fail_msg("text %zu %s", i, name_problem(good[i]));
 }
 
-static void malformed_bytes_are_refused(void **state)
+CASE(malformed_bytes_are_refused, "malformed bytes are refused")
 {
 	static const char *const bad[] = {
 		"x\x80", /* a continuation alone */
@@ -73,7 +73,6 @@ static void malformed_bytes_are_refused(void **state)
 		"x\xff",
 	};
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(bad); i++) {
 		if (!name_problem(bad[i]))
 			fail_msg("text %zu is taken for UTF-8", i);
@@ -82,9 +81,8 @@ static void malformed_bytes_are_refused(void **state)
 	}
 }
 
-static void control_characters_are_refused(void **state)
+CASE(control_characters_are_refused, "control characters are refused")
 {
-	(void) state;
 	for (unsigned int c = 1; c < 0x20; c++) {
 		const char text[] = { 'x', (char) c, 'y', 0 };
 
@@ -110,12 +108,11 @@ static char *repeat(const char *text, size_t times)
 	return all;
 }
 
-static void length_counts_characters_not_bytes(void **state)
+CASE(length_counts_characters_not_bytes, "length counts characters, not bytes")
 {
 	static const char *const units[] = { "n", "\xc3\xa4", "\xe2\x82\xac",
 					     "\xf0\x9f\x94\x92" };
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(units); i++) {
 		char *most = repeat(units[i], 100);
 		char *more = repeat(units[i], 101);
@@ -128,9 +125,9 @@ static void length_counts_characters_not_bytes(void **state)
 	}
 }
 
-static void blank_at_the_end_is_refused_in_names_only(void **state)
+CASE(blank_at_the_end_is_refused_in_names_only,
+     "a blank at the end is refused in names only")
 {
-	(void) state;
 	assert_problem(name_problem("job "), "blank at the end");
 	assert_problem(name_problem(" "), "blank at the end");
 	assert_null(name_problem(" job"));
@@ -140,46 +137,18 @@ static void blank_at_the_end_is_refused_in_names_only(void **state)
 	assert_null(text_problem("job "));
 }
 
-static void empty_is_refused_in_names_only(void **state)
+CASE(empty_is_refused_in_names_only, "empty is refused in names only")
 {
-	(void) state;
 	assert_problem(name_problem(""), "is empty");
 	assert_null(text_problem(""));
 }
 
-static void long_answer_is_cut_to_the_buffer(void **state)
-{
-	char *more = repeat("n", 101);
-	char tiny[8];
-
-	(void) state;
-	assert_string_equal(rlk_name_problem(more, tiny, sizeof(tiny)),
-			    "has 101");
-	free(more);
-}
-
-/* So that nobody forges a line, or steers a terminal, by a message. */
-static void what_a_message_shows_has_no_control_characters(void **state)
-{
-	char *more = repeat("n", 10000);
-
-	(void) state;
-	assert_string_equal(rlk_text_shown("seat 7\n\x1b[31m\xc2\x9b").text,
-			    "seat 7\\x0a\\x1b[31m\\xc2\\x9b");
-	assert_string_equal(rlk_text_shown("a\xff\xf0\x9f").text,
-			    "a\\xff\\xf0\\x9f");
-	assert_string_equal(rlk_text_shown("\xc3\xa9").text, "\xc3\xa9");
-	assert_string_equal(rlk_text_shown(NULL).text, "");
-	assert_in_range(strlen(rlk_text_shown(more).text), 100, 169);
-	free(more);
-}
-
 /* Numbered seats and shards are what names look like. */
-static void names_that_differ_in_a_letter_are_spread(void **state)
+CASE(names_that_differ_in_a_letter_are_spread,
+     "names that differ in a letter are spread")
 {
 	unsigned int places[2][4] = { { 0 } };
 
-	(void) state;
 	for (int i = 0; i < 1000; i++) {
 		char name[32];
 		uint64_t hash;
@@ -197,28 +166,30 @@ static void names_that_differ_in_a_letter_are_spread(void **state)
 	}
 }
 
-int main(void)
+/* So that nobody forges a line, or steers a terminal, by a message. */
+CASE(what_a_message_shows_has_no_control_characters,
+     "what a message shows has no control characters")
 {
-	static const struct CMUnitTest tests[] = {
-		TEST("first and last of each length are UTF-8",
-		     first_and_last_of_each_length_are_utf8),
-		TEST("malformed bytes are refused",
-		     malformed_bytes_are_refused),
-		TEST("control characters are refused",
-		     control_characters_are_refused),
-		TEST("length counts characters, not bytes",
-		     length_counts_characters_not_bytes),
-		TEST("a blank at the end is refused in names only",
-		     blank_at_the_end_is_refused_in_names_only),
-		TEST("empty is refused in names only",
-		     empty_is_refused_in_names_only),
-		TEST("names that differ in a letter are spread",
-		     names_that_differ_in_a_letter_are_spread),
-		TEST("what a message shows has no control characters",
-		     what_a_message_shows_has_no_control_characters),
-		TEST("a long answer is cut to the buffer",
-		     long_answer_is_cut_to_the_buffer),
-	};
+	char *more = repeat("n", 10000);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	assert_string_equal(rlk_text_shown("seat 7\n\x1b[31m\xc2\x9b").text,
+			    "seat 7\\x0a\\x1b[31m\\xc2\\x9b");
+	assert_string_equal(rlk_text_shown("a\xff\xf0\x9f").text,
+			    "a\\xff\\xf0\\x9f");
+	assert_string_equal(rlk_text_shown("\xc3\xa9").text, "\xc3\xa9");
+	assert_string_equal(rlk_text_shown(NULL).text, "");
+	assert_in_range(strlen(rlk_text_shown(more).text), 100, 169);
+	free(more);
 }
+
+CASE(long_answer_is_cut_to_the_buffer, "a long answer is cut to the buffer")
+{
+	char *more = repeat("n", 101);
+	char tiny[8];
+
+	assert_string_equal(rlk_name_problem(more, tiny, sizeof(tiny)),
+			    "has 101");
+	free(more);
+}
+
+CASE_MAIN(case_main)

@@ -21,11 +21,11 @@ static void note_serial(void *arg)
 		*serial = 0;
 }
 
-static void serial_of_an_ended_thread_never_comes_back(void **state)
+CASE(serial_of_an_ended_thread_never_comes_back,
+     "the serial of an ended thread never comes back")
 {
 	uint64_t last = rlk_thread_serial();
 
-	(void) state;
 	assert_true(last > 0);
 	/* One after the other: the system gives the same thread id again. */
 	for (int i = 0; i < 200; i++) {
@@ -47,7 +47,8 @@ static void note_signals(void *arg)
 	pthread_sigmask(SIG_BLOCK, NULL, arg);
 }
 
-static void signals_are_blocked_in_threads_and_not_elsewhere(void **state)
+CASE(signals_are_blocked_in_threads_and_not_elsewhere,
+     "signals are blocked in threads and not elsewhere")
 {
 	static const int signals[] = { SIGTERM, SIGHUP,  SIGINT, SIGCHLD,
 				       SIGUSR1, SIGALRM, SIGPIPE };
@@ -56,7 +57,6 @@ static void signals_are_blocked_in_threads_and_not_elsewhere(void **state)
 	sigset_t inside;
 	sigset_t after;
 
-	(void) state;
 	pthread_sigmask(SIG_BLOCK, NULL, &before);
 	assert_int_equal(
 	    rlk_thread_start(&thread, "signals", note_signals, &inside), 0);
@@ -74,31 +74,29 @@ static void note_name(void *arg)
 	pthread_getname_np(pthread_self(), arg, 16);
 }
 
-static void thread_has_its_name(void **state)
+CASE(thread_has_its_name, "a thread has its name")
 {
 	struct rlk_thread thread;
 	char name[16] = "";
 
-	(void) state;
 	assert_int_equal(
 	    rlk_thread_start(&thread, "fifteen-letters", note_name, name), 0);
 	rlk_thread_join(&thread);
 	assert_string_equal(name, "fifteen-letters");
 }
 
-static void joining_what_was_not_started_returns(void **state)
+CASE(joining_what_was_not_started_returns,
+     "joining what was not started returns")
 {
 	struct rlk_thread thread = { .started = false };
 
-	(void) state;
 	rlk_thread_join(&thread);
 }
 
-static void guard_unlocks_by_leaving_its_block(void **state)
+CASE(guard_unlocks_by_leaving_its_block, "a guard unlocks by leaving its block")
 {
 	struct rlk_mutex mutex;
 
-	(void) state;
 	rlk_mutex_init(&mutex);
 	for (int i = 0; i < 2; i++) {
 		_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -135,14 +133,14 @@ static void *sleep_on(void *arg)
 	return NULL;
 }
 
-static void signal_does_not_end_the_wait_for_an_event(void **state)
+CASE(signal_does_not_end_the_wait_for_an_event,
+     "a signal does not end the wait for an event")
 {
 	const struct sigaction action = { .sa_handler = handle };
 	struct sleeper sleeper = { .woken = false };
 	struct sigaction before;
 	pthread_t thread;
 
-	(void) state;
 	sem_init(&handled, 0, 0);
 	rlk_event_init(&sleeper.event);
 	sigaction(SIGUSR1, &action, &before);
@@ -163,11 +161,11 @@ static void signal_does_not_end_the_wait_for_an_event(void **state)
 	sem_destroy(&handled);
 }
 
-static void event_that_was_set_before_is_not_missed(void **state)
+CASE(event_that_was_set_before_is_not_missed,
+     "an event that was set before is not missed")
 {
 	struct rlk_event event;
 
-	(void) state;
 	rlk_event_init(&event);
 	for (int i = 0; i < 3; i++) {
 		rlk_event_set(&event);
@@ -176,23 +174,4 @@ static void event_that_was_set_before_is_not_missed(void **state)
 	rlk_event_fini(&event);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("the serial of an ended thread never comes back",
-		     serial_of_an_ended_thread_never_comes_back),
-		TEST("signals are blocked in threads and not elsewhere",
-		     signals_are_blocked_in_threads_and_not_elsewhere),
-		TEST("a thread has its name", thread_has_its_name),
-		TEST("joining what was not started returns",
-		     joining_what_was_not_started_returns),
-		TEST("a guard unlocks by leaving its block",
-		     guard_unlocks_by_leaving_its_block),
-		TEST("a signal does not end the wait for an event",
-		     signal_does_not_end_the_wait_for_an_event),
-		TEST("an event that was set before is not missed",
-		     event_that_was_set_before_is_not_missed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

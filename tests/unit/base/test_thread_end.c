@@ -95,13 +95,12 @@ static void on_a_thread(void *(*fn)(void *), void *arg)
 	pthread_join(thread, NULL);
 }
 
-static void thread_that_owes_is_told_of_once(void **state)
+CASE(thread_that_owes_is_told_of_once, "a thread that owes is told of once")
 {
 	struct ends *one = start();
 	struct ends *two = start();
 	uint64_t serial = 0;
 
-	(void) state;
 	on_a_thread(owe, &serial);
 	assert_int_equal(one->count, 1);
 	assert_int_equal(two->count, 1);
@@ -115,11 +114,11 @@ static void thread_that_owes_is_told_of_once(void **state)
 	stop(two);
 }
 
-static void thread_that_owes_nothing_is_not(void **state)
+CASE(thread_that_owes_nothing_is_not,
+     "a thread that owes nothing is not told of")
 {
 	struct ends *ends = start();
 
-	(void) state;
 	on_a_thread(prepare, NULL);
 	on_a_thread(pay, NULL);
 	assert_int_equal(ends->count, 0);
@@ -146,11 +145,11 @@ static void *leave_to_the_key(void *arg)
 	return NULL;
 }
 
-static void destructor_of_another_key_may_still_pay(void **state)
+CASE(destructor_of_another_key_may_still_pay,
+     "the destructor of another key may still pay")
 {
 	struct ends *ends = start();
 
-	(void) state;
 	assert_int_equal(pthread_key_create(&key, pay_late), 0);
 	for (wanted_round = 1; wanted_round <= 2; wanted_round++)
 		on_a_thread(leave_to_the_key, ends);
@@ -211,13 +210,13 @@ static void take_in_each_round(struct ends *ends, struct taker *taker)
 /* Made before the library's: glibc calls them in the order of their keys. */
 static pthread_key_t early;
 
-static void what_a_late_destructor_takes_is_found(void **state)
+CASE(what_a_late_destructor_takes_is_found,
+     "what a late destructor takes is found")
 {
 	struct ends *ends = start();
 	struct taker taker = { .round = 0 };
 	pthread_key_t late;
 
-	(void) state;
 	assert_int_equal(pthread_key_create(&late, take_late), 0);
 	for (int i = 0; i < 4; i++) {
 		taker.key = i & 1 ? late : early;
@@ -245,13 +244,12 @@ static void *owe_for_a_while(void *arg)
 	return NULL;
 }
 
-static void threads_that_live_are_not_found(void **state)
+CASE(threads_that_live_are_not_found, "threads that live are not found")
 {
 	struct living living = { test_event_new(), test_event_new() };
 	struct ends *ends = start();
 	pthread_t thread;
 
-	(void) state;
 	owe(NULL);
 	assert_int_equal(
 	    pthread_create(&thread, NULL, owe_for_a_while, &living), 0);
@@ -287,12 +285,12 @@ static void watch_the_stop(struct rlk_end_watch *watch, uint64_t serial)
 	stopper->early = stopper->stopped;
 }
 
-static void stop_waits_for_the_end_that_is_told(void **state)
+CASE(stop_waits_for_the_end_that_is_told,
+     "who stops a watch waits for the end that is told")
 {
 	struct stopper stopper = { .watch.ended = watch_the_stop };
 	pthread_t thread;
 
-	(void) state;
 	rlk_list_init(&stopper.watch.node);
 	assert_int_equal(rlk_end_watch_start(&stopper.watch), 0);
 	assert_int_equal(pthread_create(&thread, NULL, owe, NULL), 0);
@@ -312,11 +310,11 @@ static void *end_many(void *arg)
 }
 
 /* What a thread that ends still touches of a watch is freed memory here. */
-static void watches_come_and_go_while_threads_end(void **state)
+CASE(watches_come_and_go_while_threads_end,
+     "watches come and go while threads end")
 {
 	pthread_t threads[2];
 
-	(void) state;
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(
 		    pthread_create(&threads[i], NULL, end_many, NULL), 0);
@@ -366,7 +364,8 @@ static void *fork_owing(void *arg)
 }
 
 /* Another thread is just being told of when this one forks. */
-static void child_neither_waits_for_its_parent_nor_tells_it(void **state)
+CASE(child_neither_waits_for_its_parent_nor_tells_it,
+     "a child neither waits for its parent nor tells it")
 {
 	struct test_event told = test_event_new();
 	struct test_event go = test_event_new();
@@ -375,7 +374,6 @@ static void child_neither_waits_for_its_parent_nor_tells_it(void **state)
 	pthread_t thread;
 	int status;
 
-	(void) state;
 	ends->told = &told;
 	ends->go = &go;
 	assert_int_equal(pthread_create(&thread, NULL, owe, NULL), 0);
@@ -395,32 +393,9 @@ static void child_neither_waits_for_its_parent_nor_tells_it(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		TEST("a thread that owes is told of once",
-		     thread_that_owes_is_told_of_once),
-		TEST("a thread that owes nothing is not told of",
-		     thread_that_owes_nothing_is_not),
-		TEST("the destructor of another key may still pay",
-		     destructor_of_another_key_may_still_pay),
-#if !SANITIZES_THREADS
-		TEST("what a late destructor takes is found",
-		     what_a_late_destructor_takes_is_found),
-#endif
-		TEST("threads that live are not found",
-		     threads_that_live_are_not_found),
-		TEST("who stops a watch waits for the end that is told",
-		     stop_waits_for_the_end_that_is_told),
-		TEST("watches come and go while threads end",
-		     watches_come_and_go_while_threads_end),
-#if !SANITIZES_THREADS
-		TEST("a child neither waits for its parent nor tells it",
-		     child_neither_waits_for_its_parent_nor_tells_it),
-#endif
-	};
-
 #if !SANITIZES_THREADS
 	if (pthread_key_create(&early, take_late))
 		return 1;
 #endif
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return case_main();
 }

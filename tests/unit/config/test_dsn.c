@@ -59,17 +59,15 @@ static void judge(const char *dsn, const char *words)
 			 error.message);
 }
 
-static void what_is_not_understood_is_refused(void **state)
+CASE(what_is_not_understood_is_refused, "what is not understood is refused")
 {
-	(void) state;
 	each_dsn_case(judge);
 }
 
-static void a_missing_string_is_an_empty_entry(void **state)
+CASE(a_missing_string_is_an_empty_entry, "a missing string is an empty entry")
 {
 	struct rowlock_errinfo error;
 
-	(void) state;
 	assert_code(check("", &error), ROWLOCK_EINVAL, &error);
 	assert_says(error.message, "empty entry");
 	assert_code(check(" \t", &error), ROWLOCK_EINVAL, &error);
@@ -82,7 +80,7 @@ static unsigned int draw(uint64_t *seed, unsigned int below)
 	return (unsigned int) (*seed >> 33) % below;
 }
 
-static void any_string_gets_a_verdict(void **state)
+CASE(any_string_gets_a_verdict, "any string gets a verdict")
 {
 	static const char *const pieces[] = {
 		"host", "port", "password", "=",        ";", "{",
@@ -93,7 +91,6 @@ static void any_string_gets_a_verdict(void **state)
 	unsigned int taken = 0;
 	uint64_t seed = 17;
 
-	(void) state;
 	for (unsigned int i = 0; i < 20000; i++) {
 		struct rowlock_errinfo error;
 		unsigned int length = draw(&seed, 12);
@@ -173,9 +170,8 @@ static void file_is(const char *text, const char *words)
 	each_naming(&namings_of_file, text, words, judge_file);
 }
 
-static void our_group_is_read_to_the_letter(void **state)
+CASE(our_group_is_read_to_the_letter, "our group is read to the letter")
 {
-	(void) state;
 	file_is("[rowlock]\nhost=db1\nuser = app\n", NULL);
 	file_is("# x\n; y\n\n[rowlock]\nport = 3307 # main\n", NULL);
 	file_is("[rowlock]\nport = '3307'\npassword=\"hunter2\"\n", NULL);
@@ -205,9 +201,8 @@ static void our_group_is_read_to_the_letter(void **state)
 		NULL);
 }
 
-static void the_clients_groups_are_others_too(void **state)
+CASE(the_clients_groups_are_others_too, "the client's groups are others too")
 {
-	(void) state;
 	file_is("[client]\nhots=db1\nno-auto-rehash\ncompress\n", NULL);
 	file_is("[client]\nmax_allowed_packet=16M\nprotocol=socket\n", NULL);
 	file_is("[client]\nport=0\nport=3306\t# usual\n", NULL);
@@ -225,9 +220,9 @@ static void the_clients_groups_are_others_too(void **state)
 		":2: group [client]: unknown key 'hots'");
 }
 
-static void a_group_much_like_ours_is_one(void **state)
+CASE(a_group_much_like_ours_is_one,
+     "a group written much like ours is an error without ours")
 {
-	(void) state;
 	file_is("[rowlok]\nhost=db1\n",
 		":1: there is no group [rowlock], but [rowlok]: did you");
 	file_is("[client]\n[ rowlock ]\nhost=db1\n",
@@ -237,9 +232,8 @@ static void a_group_much_like_ours_is_one(void **state)
 	file_is("[rowlock2]\nhost=db1\n[rowlock-a]\n[client]\n", NULL);
 }
 
-static void what_ends_a_file_early_is_an_error(void **state)
+CASE(what_ends_a_file_early_is_an_error, "what ends a file early is an error")
 {
-	(void) state;
 	file_is("host=db1\n[rowlock]\nuser=app\n",
 		":1: a setting before the first [group]");
 	file_is("[rowlock\nhost=db1\n", ":1: a group without ']'");
@@ -247,13 +241,12 @@ static void what_ends_a_file_early_is_an_error(void **state)
 	file_is("\n!include\n", ":2: cannot read ''");
 }
 
-static void includes_are_followed(void **state)
+CASE(includes_are_followed, "includes are followed")
 {
 	struct rowlock_errinfo error = { 0 };
 	const char *path;
 	char name[96];
 
-	(void) state;
 	snprintf(name, sizeof(name), "%s/dir", directory);
 	assert_true(mkdir(name, 0700) == 0 || errno == EEXIST);
 	write_file("dir/my.cnf", "[rowlock]\nhost=db1\nport=7\n");
@@ -286,14 +279,13 @@ static void includes_are_followed(void **state)
 }
 
 /* As by MariaDB's own programs, in the order of their names. */
-static void each_cnf_of_a_directory_is_read(void **state)
+CASE(each_cnf_of_a_directory_is_read, "each *.cnf of a directory is read")
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_where where = { 0 };
 	struct rlk_sources sources = { .group = "rowlock" };
 	char name[96];
 
-	(void) state;
 	snprintf(name, sizeof(name), "%s/conf.d", directory);
 	assert_true(mkdir(name, 0700) == 0 || errno == EEXIST);
 	sources.file = write_file("top.cnf", "!includedir %s\n", name);
@@ -331,9 +323,9 @@ static void value_is(const char *line, const char *password)
 	each_naming(&namings_of_file, line, password, judge_value);
 }
 
-static void quotes_escapes_and_comments_are_mariadbs(void **state)
+CASE(quotes_escapes_and_comments_are_mariadbs,
+     "quotes, escapes and comments are MariaDB's")
 {
-	(void) state;
 	value_is("password=a b ", "a b");
 	value_is("  password  =  'a b '", "a b ");
 	value_is("password=\"a#b\" # comment", "a#b");
@@ -356,13 +348,12 @@ static void expect(const struct rlk_where *where, size_t number,
 }
 
 /* Each key from the strongest source that has it. */
-static void sources_are_merged_key_by_key(void **state)
+CASE(sources_are_merged_key_by_key, "sources are merged key by key")
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_where where = { 0 };
 	struct rlk_sources sources = { .group = "rowlock" };
 
-	(void) state;
 	sources.file = write_file("merge.cnf",
 				  "[client]\nhost=db1\nport=1\nuser=file\n"
 				  "password=file\ndatabase=file\nprotocol=tcp\n"
@@ -418,7 +409,8 @@ static void read_as_user(void)
 }
 
 /* /etc/my.cnf may be another's secret; what it says is not needed here. */
-static void unreadable_file_is_passed_over_if_all_is_said(void **state)
+CASE(unreadable_file_is_passed_over_if_all_is_said,
+     "a file that cannot be read is passed over if all is said")
 {
 	struct rowlock_errinfo all = { 0 }, less = { 0 };
 	struct rlk_where where = { 0 };
@@ -426,7 +418,6 @@ static void unreadable_file_is_passed_over_if_all_is_said(void **state)
 	const char *path = write_file("my.cnf", "[client]\n");
 	int with_all, with_less;
 
-	(void) state;
 	setenv("HOME", "/nowhere", 1);
 	setenv("MARIADB_HOME", directory, 1);
 	assert_int_equal(chmod(path, 0), 0);
@@ -443,12 +434,12 @@ static void unreadable_file_is_passed_over_if_all_is_said(void **state)
 	assert_says(less.message, "/my.cnf': Permission denied");
 }
 
-static void a_file_all_for_others_is_an_error(void **state)
+CASE(a_file_all_for_others_is_an_error,
+     "a file that is all for others is an error")
 {
 	struct rowlock_errinfo error = { 0 };
 	const char *path = write_file("app.cnf", "[myapp]\nhost=db1\n");
 
-	(void) state;
 	assert_code(check_files(path, "rowlock", NULL, &error), ROWLOCK_EINVAL,
 		    &error);
 	assert_says(error.message,
@@ -464,14 +455,13 @@ static void a_file_all_for_others_is_an_error(void **state)
 	file_is("# host=db1\n", NULL);
 }
 
-static void a_suffix_reads_more(void **state)
+CASE(a_suffix_reads_more, "a suffix reads more")
 {
 	struct rowlock_errinfo error = { 0 };
 	const char *path =
 	    write_file("two.cnf", "[rowlock_two]\nhots=db1\n[client_two]\n"
 				  "port=abc\n[client]\n");
 
-	(void) state;
 	assert_code(check_files(path, "rowlock", NULL, &error), 0, &error);
 	/* Without it, what is read is another server's. */
 	assert_code(check_files(path, "rowlock", "_t", &error), ROWLOCK_EINVAL,
@@ -502,11 +492,10 @@ static void a_suffix_reads_more(void **state)
 		    ROWLOCK_EINVAL, &error);
 }
 
-static void the_standard_files_end_at_home(void **state)
+CASE(the_standard_files_end_at_home, "the standard files end at home")
 {
 	struct rowlock_errinfo error = { 0 };
 
-	(void) state;
 	write_file("my.cnf", "[rowlock]\nport=x1\n");
 	write_file(".my.cnf", "[rowlock]\nport=x2\n");
 	setenv("MYSQL_HOME", directory, 1);
@@ -545,35 +534,5 @@ static int make_directory(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		TEST("what is not understood is refused",
-		     what_is_not_understood_is_refused),
-		TEST("a missing string is an empty entry",
-		     a_missing_string_is_an_empty_entry),
-		TEST("any string gets a verdict", any_string_gets_a_verdict),
-		TEST("our group is read to the letter",
-		     our_group_is_read_to_the_letter),
-		TEST("the client's groups are others too",
-		     the_clients_groups_are_others_too),
-		TEST("a group written much like ours is an error without ours",
-		     a_group_much_like_ours_is_one),
-		TEST("what ends a file early is an error",
-		     what_ends_a_file_early_is_an_error),
-		TEST("includes are followed", includes_are_followed),
-		TEST("each *.cnf of a directory is read",
-		     each_cnf_of_a_directory_is_read),
-		TEST("quotes, escapes and comments are MariaDB's",
-		     quotes_escapes_and_comments_are_mariadbs),
-		TEST("sources are merged key by key",
-		     sources_are_merged_key_by_key),
-		TEST("a file that cannot be read is passed over if all is said",
-		     unreadable_file_is_passed_over_if_all_is_said),
-		TEST("a file that is all for others is an error",
-		     a_file_all_for_others_is_an_error),
-		TEST("a suffix reads more", a_suffix_reads_more),
-		TEST("the standard files end at home",
-		     the_standard_files_end_at_home),
-	};
-
-	return cmocka_run_group_tests(tests, make_directory, remove_files);
+	return case_run(make_directory, remove_files);
 }

@@ -98,19 +98,18 @@ static void run(unsigned int seed)
 	free(model);
 }
 
-static void alarms_ring_in_the_order_of_a_sorted_model(void **state)
+CASE(alarms_ring_in_the_order_of_a_sorted_model,
+     "alarms ring in the order of a sorted model")
 {
-	(void) state;
 	for (unsigned int seed = 1; seed <= 3; seed++)
 		run(seed);
 }
 
-static void nothing_set_rings_never(void **state)
+CASE(nothing_set_rings_never, "nothing set rings never")
 {
 	struct rlk_alarms alarms = { NULL };
 	struct rlk_alarm alarm = { 0 };
 
-	(void) state;
 	assert_true(rlk_alarms_next(&alarms) == RLK_NEVER);
 	assert_null(rlk_alarms_due(&alarms, RLK_NEVER));
 	rlk_alarms_clear(&alarms, &alarm);
@@ -119,13 +118,12 @@ static void nothing_set_rings_never(void **state)
 	assert_true(rlk_alarms_next(&alarms) == RLK_NEVER);
 }
 
-static void setting_to_never_takes_an_alarm_out(void **state)
+CASE(setting_to_never_takes_an_alarm_out, "setting to never takes an alarm out")
 {
 	struct rlk_alarms alarms = { NULL };
 	struct rlk_alarm one = { 0 };
 	struct rlk_alarm two = { 0 };
 
-	(void) state;
 	rlk_alarms_set(&alarms, &one, 10);
 	rlk_alarms_set(&alarms, &two, 20);
 	rlk_alarms_set(&alarms, &one, RLK_NEVER);
@@ -134,15 +132,4 @@ static void setting_to_never_takes_an_alarm_out(void **state)
 	assert_ptr_equal(rlk_alarms_due(&alarms, 20), &two);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("alarms ring in the order of a sorted model",
-		     alarms_ring_in_the_order_of_a_sorted_model),
-		TEST("nothing set rings never", nothing_set_rings_never),
-		TEST("setting to never takes an alarm out",
-		     setting_to_never_takes_an_alarm_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -28,12 +28,11 @@ static const char *text_of(size_t i)
 	return text;
 }
 
-static void many_names_are_never_merged(void **state)
+CASE(many_names_are_never_merged, "200,000 names are never merged")
 {
 	struct rlk_names names = { NULL };
 	struct rlk_name **made = calloc(2 * MANY, sizeof(struct rlk_name *));
 
-	(void) state;
 	assert_non_null(made);
 	for (size_t i = 0; i < MANY; i++) {
 		made[2 * i] = rlk_names_get(&names, &lease, text_of(i));
@@ -59,12 +58,12 @@ static void many_names_are_never_merged(void **state)
 	free(made);
 }
 
-static void name_stays_as_long_as_somebody_refers_to_it(void **state)
+CASE(name_stays_as_long_as_somebody_refers_to_it,
+     "a name stays as long as somebody refers to it")
 {
 	struct rlk_names names = { NULL };
 	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
 
-	(void) state;
 	assert_ptr_equal(rlk_names_get(&names, &lease, "job"), name);
 	rlk_name_get(name);
 	rlk_names_put(&names, name);
@@ -78,14 +77,14 @@ static void name_stays_as_long_as_somebody_refers_to_it(void **state)
 }
 
 /* What was seen while it was wanted here says nothing about the next time. */
-static void turn_is_forgotten_when_nobody_has_it_or_waits(void **state)
+CASE(turn_is_forgotten_when_nobody_has_it_or_waits,
+     "a turn is forgotten when nobody has it or waits")
 {
 	struct rlk_names names = { NULL };
 	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
 	struct rlk_turn *turn;
 	struct rlk_list waiter;
 
-	(void) state;
 	name->hold = held;
 	rlk_list_append(&name->waiters, &waiter);
 	turn = rlk_name_turn(name, 5);
@@ -106,7 +105,7 @@ static void turn_is_forgotten_when_nobody_has_it_or_waits(void **state)
 	rlk_names_fini(&names);
 }
 
-static void names_that_look_alike_differ(void **state)
+CASE(names_that_look_alike_differ, "names that look alike differ")
 {
 	static const char *const texts[] = { "job",         "Job",
 					     "job\xc2\xa0", "j\xc3\xb6-b",
@@ -114,7 +113,6 @@ static void names_that_look_alike_differ(void **state)
 	struct rlk_names names = { NULL };
 	struct rlk_name *made[TEST_SIZE(texts)];
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(texts); i++) {
 		made[i] = rlk_names_get(&names, &lease, texts[i]);
 		for (size_t j = 0; j < i; j++)
@@ -125,18 +123,4 @@ static void names_that_look_alike_differ(void **state)
 	rlk_names_fini(&names);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("200,000 names are never merged",
-		     many_names_are_never_merged),
-		TEST("a name stays as long as somebody refers to it",
-		     name_stays_as_long_as_somebody_refers_to_it),
-		TEST("a turn is forgotten when nobody has it or waits",
-		     turn_is_forgotten_when_nobody_has_it_or_waits),
-		TEST("names that look alike differ",
-		     names_that_look_alike_differ),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -6,22 +6,22 @@
 
 #include "test.h"
 
-static void silence_counts_from_the_first_sight_of_a_beat(void **state)
+CASE(silence_counts_from_the_first_sight_of_a_beat,
+     "silence counts from the first sight of a beat")
 {
 	struct rlk_observer observer = { 0 };
 
-	(void) state;
 	assert_int_equal(rlk_observer_see(&observer, 1, 7, 1000), 0);
 	assert_int_equal(rlk_observer_see(&observer, 1, 7, 1500), 500);
 	assert_int_equal(rlk_observer_see(&observer, 1, 7, 9000), 8000);
 	rlk_observer_fini(&observer);
 }
 
-static void another_beat_starts_anew_even_a_smaller_one(void **state)
+CASE(another_beat_starts_anew_even_a_smaller_one,
+     "another beat starts anew, even a smaller one")
 {
 	struct rlk_observer observer = { 0 };
 
-	(void) state;
 	rlk_observer_see(&observer, 1, 7, 1000);
 	assert_int_equal(rlk_observer_see(&observer, 1, 8, 2000), 0);
 	assert_int_equal(rlk_observer_see(&observer, 1, 8, 2300), 300);
@@ -30,11 +30,10 @@ static void another_beat_starts_anew_even_a_smaller_one(void **state)
 	rlk_observer_fini(&observer);
 }
 
-static void sessions_are_watched_apart(void **state)
+CASE(sessions_are_watched_apart, "sessions are watched apart")
 {
 	struct rlk_observer observer = { 0 };
 
-	(void) state;
 	for (uint64_t id = 1; id <= 1000; id++)
 		assert_int_equal(
 		    rlk_observer_see(&observer, id, 1, (int64_t) id), 0);
@@ -44,11 +43,11 @@ static void sessions_are_watched_apart(void **state)
 	rlk_observer_fini(&observer);
 }
 
-static void pruning_forgets_only_what_was_not_seen_lately(void **state)
+CASE(pruning_forgets_only_what_was_not_seen_lately,
+     "pruning forgets only what was not seen lately")
 {
 	struct rlk_observer observer = { 0 };
 
-	(void) state;
 	rlk_observer_see(&observer, 1, 1, 1000);
 	rlk_observer_see(&observer, 2, 1, 1000);
 	rlk_observer_see(&observer, 2, 1, 2000);
@@ -59,11 +58,10 @@ static void pruning_forgets_only_what_was_not_seen_lately(void **state)
 }
 
 /* In one cluster of places, also around the end of the table. */
-static void what_is_forgotten_hides_nobody(void **state)
+CASE(what_is_forgotten_hides_nobody, "what is forgotten hides nobody")
 {
 	struct rlk_observer observer = { 0 };
 
-	(void) state;
 	for (uint64_t gone = 0; gone < 7; gone++) {
 		for (uint64_t i = 0; i < 7; i++)
 			rlk_observer_see(&observer, 14 + 16 * i, 1, 1000);
@@ -89,11 +87,10 @@ static void what_is_forgotten_hides_nobody(void **state)
 
 /* 16 MiB at the most, whatever a server tells of; what was forgotten is seen
  * anew. */
-static void what_is_remembered_is_bounded(void **state)
+CASE(what_is_remembered_is_bounded, "what is remembered is bounded")
 {
 	struct rlk_observer observer = { 0 };
 
-	(void) state;
 	for (uint64_t id = 1; id <= 1000 * 1000; id++)
 		rlk_observer_see(&observer, id, 1, 1000);
 	assert_in_range(observer.size * sizeof(struct rlk_sight), 1,
@@ -104,21 +101,4 @@ static void what_is_remembered_is_bounded(void **state)
 	rlk_observer_fini(&observer);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("silence counts from the first sight of a beat",
-		     silence_counts_from_the_first_sight_of_a_beat),
-		TEST("another beat starts anew, even a smaller one",
-		     another_beat_starts_anew_even_a_smaller_one),
-		TEST("sessions are watched apart", sessions_are_watched_apart),
-		TEST("pruning forgets only what was not seen lately",
-		     pruning_forgets_only_what_was_not_seen_lately),
-		TEST("what is forgotten hides nobody",
-		     what_is_forgotten_hides_nobody),
-		TEST("what is remembered is bounded",
-		     what_is_remembered_is_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -3,16 +3,13 @@
  * Answers as servers give them, and what is wrong with others: each is refused
  * at the packet that makes it wrong. And streams that come in pieces.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/macro.h"
+#include "case.h"
 #include "db/answer.h"
 #include "db/conn_private.h"
 
@@ -209,7 +206,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void what_a_server_says_is_let_through(void **state)
+#define ANSWER(function, sentence)                                             \
+	CASE_WITH(function, sentence, set_up, tear_down)
+
+ANSWER(what_a_server_says_is_let_through, "what a server says is let through")
 {
 	struct rlk_conn *conn = *state;
 
@@ -223,7 +223,7 @@ static void what_a_server_says_is_let_through(void **state)
 	}
 }
 
-static void what_none_says_is_refused(void **state)
+ANSWER(what_none_says_is_refused, "what none says is refused")
 {
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(bad); i++) {
 		struct rlk_conn *conn = *state;
@@ -238,7 +238,7 @@ static void what_none_says_is_refused(void **state)
 }
 
 /* Rows of the answer before would be taken for the next one. */
-static void what_is_left_over_is_no_answer(void **state)
+ANSWER(what_is_left_over_is_no_answer, "what is left over is no answer")
 {
 	static const struct talk half = { RLK_CALL_QUERY,
 					  { P("\1"), P(TEXT), P(END) } };
@@ -250,7 +250,7 @@ static void what_is_left_over_is_no_answer(void **state)
 }
 
 /* A server that is leaving says so unasked. */
-static void farewell_is_let_through(void **state)
+ANSWER(farewell_is_let_through, "a farewell is let through")
 {
 	static const struct talk talk = { RLK_CALL_PING, { P(OK), P(ERROR) } };
 
@@ -259,7 +259,7 @@ static void farewell_is_let_through(void **state)
 
 /* The second time a server may leave the definitions out, if they are the same
  * for sure. */
-static void columns_that_are_known_are_counted(void **state)
+ANSWER(columns_that_are_known_are_counted, "columns that are known are counted")
 {
 	static const struct talk same = {
 		RLK_CALL_EXECUTE, { P("\1\0"), P(END), P(SEVEN), P(END) }
@@ -291,7 +291,8 @@ static void columns_that_are_known_are_counted(void **state)
 }
 
 /* One text more, for the type's other name. */
-static void extended_definitions_have_one_text_more(void **state)
+ANSWER(extended_definitions_have_one_text_more,
+       "extended definitions have one text more")
 {
 	static const struct talk longer = { RLK_CALL_QUERY,
 					    { P("\1"),
@@ -309,7 +310,7 @@ static void extended_definitions_have_one_text_more(void **state)
 
 #define CHANGED "\0\0\0\2\100\0\0\0" /* and no words */
 
-static void changes_of_the_session_are_counted(void **state)
+ANSWER(changes_of_the_session_are_counted, "changes of the session are counted")
 {
 	static const struct {
 		struct talk talk;
@@ -344,7 +345,7 @@ static void changes_of_the_session_are_counted(void **state)
 }
 
 /* Rows are small where they come and larger where they are kept. */
-static void rows_without_an_end_are_refused(void **state)
+ANSWER(rows_without_an_end_are_refused, "rows without an end are refused")
 {
 	static const struct talk head = { RLK_CALL_QUERY,
 					  { P("\1"), P(TEXT), P(END) } };
@@ -389,9 +390,8 @@ static void cut(size_t piece, char *ret_text)
 	rlk_frames_drop(&frames);
 }
 
-static void stream_is_cut_however_it_comes(void **state)
+ANSWER(stream_is_cut_however_it_comes, "a stream is cut however it comes")
 {
-	(void) state;
 	for (size_t piece = 1; piece <= STREAM; piece++) {
 		char text[64] = "";
 
@@ -400,44 +400,14 @@ static void stream_is_cut_however_it_comes(void **state)
 	}
 }
 
-static void long_packet_is_seen_by_its_header(void **state)
+ANSWER(long_packet_is_seen_by_its_header, "a long packet is seen by its header")
 {
 	struct rlk_frames frames = { .seen = 0 };
 	struct rlk_frame frame;
 
-	(void) state;
 	rlk_frames_take(&frames, stream + 10, 4, 2, &frame);
 	assert_int_equal(frame.state, RLK_FRAME_LONG);
 	rlk_frames_drop(&frames);
 }
 
-#define TEST(sentence, function)                                               \
-	{                                                                      \
-		sentence, function, set_up, tear_down, NULL                    \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST("what a server says is let through",
-		     what_a_server_says_is_let_through),
-		TEST("what none says is refused", what_none_says_is_refused),
-		TEST("what is left over is no answer",
-		     what_is_left_over_is_no_answer),
-		TEST("a farewell is let through", farewell_is_let_through),
-		TEST("columns that are known are counted",
-		     columns_that_are_known_are_counted),
-		TEST("extended definitions have one text more",
-		     extended_definitions_have_one_text_more),
-		TEST("changes of the session are counted",
-		     changes_of_the_session_are_counted),
-		TEST("rows without an end are refused",
-		     rows_without_an_end_are_refused),
-		TEST("a stream is cut however it comes",
-		     stream_is_cut_however_it_comes),
-		TEST("a long packet is seen by its header",
-		     long_packet_is_seen_by_its_header),
-	};
-
-	return cmocka_run_group_tests_name("answer", tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

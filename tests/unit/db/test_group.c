@@ -135,11 +135,10 @@ static void leave(struct person *leader)
 	rlk_group_leave(&group, leader->members, leader->count);
 }
 
-static void lone_request_leads_at_once(void **state)
+FAKE(lone_request_leads_at_once, "a lone request leads at once")
 {
 	struct person a;
 
-	(void) state;
 	begin(256);
 	for (int i = 0; i < 3; i++) {
 		come(&a, 1000, 0);
@@ -154,13 +153,13 @@ static void lone_request_leads_at_once(void **state)
 	end();
 }
 
-static void those_who_come_meanwhile_go_together(void **state)
+FAKE(those_who_come_meanwhile_go_together,
+     "those who come meanwhile go together")
 {
 	struct person first;
 	struct person others[3];
 	struct person *leader = NULL;
 
-	(void) state;
 	begin(256);
 	come(&first, 1000, 0);
 	assert_int_equal(hear(&first), RLK_MEMBER_LEADING);
@@ -180,13 +179,12 @@ static void those_who_come_meanwhile_go_together(void **state)
 	end();
 }
 
-static void one_who_can_stay_longest_leads(void **state)
+FAKE(one_who_can_stay_longest_leads, "the one that can stay longest leads")
 {
 	static const int64_t until[] = { 1000, 3000, 2000 };
 	struct person first;
 	struct person others[3];
 
-	(void) state;
 	begin(256);
 	come(&first, 500, 0);
 	hear(&first);
@@ -201,12 +199,11 @@ static void one_who_can_stay_longest_leads(void **state)
 	end();
 }
 
-static void no_more_than_allowed_go_together(void **state)
+FAKE(no_more_than_allowed_go_together, "no more than allowed go together")
 {
 	struct person first;
 	struct person others[4];
 
-	(void) state;
 	begin(3);
 	come(&first, 1000, 0);
 	hear(&first);
@@ -225,13 +222,13 @@ static void no_more_than_allowed_go_together(void **state)
 	end();
 }
 
-static void one_whose_time_is_up_before_it_is_sent_is_over(void **state)
+FAKE(one_whose_time_is_up_before_it_is_sent_is_over,
+     "one whose time is up before it is sent is over")
 {
 	struct person first;
 	struct person soon;
 	struct person late;
 
-	(void) state;
 	begin(256);
 	come(&first, 9000, 0);
 	hear(&first);
@@ -261,13 +258,13 @@ static void one_whose_time_is_up_before_it_is_sent_is_over(void **state)
 	end();
 }
 
-static void one_whose_time_is_up_afterwards_leaves_its_answer(void **state)
+FAKE(one_whose_time_is_up_afterwards_leaves_its_answer,
+     "one whose time is up afterwards leaves its answer")
 {
 	struct person first;
 	struct person leader;
 	struct person soon;
 
-	(void) state;
 	begin(256);
 	come(&first, 9000, 0);
 	hear(&first);
@@ -309,13 +306,13 @@ static void come_early(struct person *person, int64_t ms, unsigned int early)
 	fake_until(are_early, &early);
 }
 
-static void those_that_come_early_go_together_in_time(void **state)
+FAKE(those_that_come_early_go_together_in_time,
+     "those that come early go together in time")
 {
 	struct person others[3];
 	struct person hasty;
 	struct person late;
 
-	(void) state;
 	begin(256);
 	for (unsigned int i = 0; i < 2; i++)
 		come_early(&others[i], 1000, i + 1);
@@ -346,13 +343,12 @@ static void those_that_come_early_go_together_in_time(void **state)
 	end();
 }
 
-static void one_that_is_early_can_go(void **state)
+FAKE(one_that_is_early_can_go, "one that is early can go")
 {
 	_Atomic bool wants_out = false;
 	struct person one = { .group = &group };
 	unsigned int early = 1;
 
-	(void) state;
 	begin(256);
 	rlk_member_init(&one.member);
 	one.member.until_ms = 9000;
@@ -368,12 +364,12 @@ static void one_that_is_early_can_go(void **state)
 	end();
 }
 
-static void alarm_is_set_only_for_an_earlier_deadline(void **state)
+FAKE(alarm_is_set_only_for_an_earlier_deadline,
+     "an alarm is set only for an earlier deadline")
 {
 	struct person first;
 	struct person others[3];
 
-	(void) state;
 	begin(256);
 	come(&first, 1000, 0);
 	hear(&first);
@@ -391,7 +387,7 @@ static void alarm_is_set_only_for_an_earlier_deadline(void **state)
 	end();
 }
 
-static void who_wants_out_goes_unless_it_leads(void **state)
+FAKE(who_wants_out_goes_unless_it_leads, "who wants out goes, unless it leads")
 {
 	_Atomic bool out[4] = { false };
 	struct person first;
@@ -400,7 +396,6 @@ static void who_wants_out_goes_unless_it_leads(void **state)
 	struct person queued;
 	struct person late;
 
-	(void) state;
 	begin(2);
 	come(&first, 9000, 0);
 	hear(&first);
@@ -482,11 +477,10 @@ static void *come_often(void *arg)
 	return NULL;
 }
 
-static void each_of_many_is_answered_once(void **state)
+FAKE(each_of_many_is_answered_once, "each of many is answered once")
 {
 	pthread_t threads[THREADS];
 
-	(void) state;
 	begin(5);
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(
@@ -498,31 +492,4 @@ static void each_of_many_is_answered_once(void **state)
 	end();
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a lone request leads at once",
-		     lone_request_leads_at_once),
-		FAKE("those who come meanwhile go together",
-		     those_who_come_meanwhile_go_together),
-		FAKE("the one that can stay longest leads",
-		     one_who_can_stay_longest_leads),
-		FAKE("no more than allowed go together",
-		     no_more_than_allowed_go_together),
-		FAKE("one whose time is up before it is sent is over",
-		     one_whose_time_is_up_before_it_is_sent_is_over),
-		FAKE("one whose time is up afterwards leaves its answer",
-		     one_whose_time_is_up_afterwards_leaves_its_answer),
-		FAKE("those that come early go together in time",
-		     those_that_come_early_go_together_in_time),
-		FAKE("one that is early can go", one_that_is_early_can_go),
-		FAKE("an alarm is set only for an earlier deadline",
-		     alarm_is_set_only_for_an_earlier_deadline),
-		FAKE("who wants out goes, unless it leads",
-		     who_wants_out_goes_unless_it_leads),
-		FAKE("each of many is answered once",
-		     each_of_many_is_answered_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

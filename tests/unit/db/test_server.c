@@ -20,7 +20,7 @@ static struct rlk_server learn(const char *version, int code)
 	return server;
 }
 
-static void version_and_flavour_are_read(void **state)
+CASE(version_and_flavour_are_read, "version and flavour are read")
 {
 	static const struct {
 		const char *text;
@@ -41,7 +41,6 @@ static void version_and_flavour_are_read(void **state)
 		{ "8.4", RLK_MYSQL, 80400, "db1:3306 (MySQL 8.4.0)" },
 	};
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(servers); i++) {
 		struct rlk_server server = learn(servers[i].text, 0);
 
@@ -51,20 +50,21 @@ static void version_and_flavour_are_read(void **state)
 	}
 }
 
-static void old_and_nameless_servers_are_refused(void **state)
+CASE(old_and_nameless_servers_are_refused,
+     "old and nameless servers are refused")
 {
 	static const char *const old[] = {
 		"10.5.99-MariaDB",       "5.7.44",  "8.0.0",
 		"5.5.5-10.3.39-MariaDB", "MariaDB", ""
 	};
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(old); i++)
 		learn(old[i], ROWLOCK_EUNSUPPORTED);
 	learn(NULL, ROWLOCK_EUNSUPPORTED);
 }
 
-static void snapshot_isolation_is_known_by_series_and_patch(void **state)
+CASE(snapshot_isolation_is_known_by_series_and_patch,
+     "snapshot isolation is known by series and patch")
 {
 	static const struct {
 		const char *version;
@@ -78,7 +78,6 @@ static void snapshot_isolation_is_known_by_series_and_patch(void **state)
 		{ "12.1.0-MariaDB", true },   { "9.7.4", false },
 	};
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(servers); i++) {
 		struct rlk_server server = learn(servers[i].version, 0);
 
@@ -87,25 +86,8 @@ static void snapshot_isolation_is_known_by_series_and_patch(void **state)
 	}
 }
 
-static void only_mariadb_returns_the_row(void **state)
-{
-	struct rlk_server maria = learn("10.11.19-MariaDB", 0);
-	struct rlk_server mysql = learn("9.7.4", 0);
-	const struct rlk_dialect *one = rlk_server_dialect(&maria);
-	const struct rlk_dialect *two = rlk_server_dialect(&mysql);
-
-	(void) state;
-	assert_true(one->lease_acquire_returns_row);
-	assert_non_null(strstr(one->lease_acquire->sql, "RETURNING"));
-	assert_false(two->lease_acquire_returns_row);
-	/* There a first try must not wait behind a guard. */
-	assert_ptr_equal(two->lease_acquire, two->lease_again);
-	assert_null(strstr(two->lease_again->sql, "RETURNING"));
-	assert_ptr_not_equal(one->row_blocker, two->row_blocker);
-}
-
 /* Nowhere else is there a node that may be behind, or a word for it. */
-static void only_clusters_catch_up(void **state)
+CASE(only_clusters_catch_up, "only clusters catch up")
 {
 	const struct rlk_server galera = { .flavour = RLK_MARIADB,
 					   .galera = true };
@@ -118,7 +100,6 @@ static void only_clusters_catch_up(void **state)
 		{ .flavour = RLK_MYSQL },
 	};
 
-	(void) state;
 	assert_string_equal(rlk_server_catch_up(&galera)->select,
 			    "SET STATEMENT wsrep_sync_wait = 1 FOR ");
 	assert_null(rlk_server_catch_up(&galera)->first);
@@ -136,19 +117,20 @@ static void only_clusters_catch_up(void **state)
 	}
 }
 
-int main(void)
+CASE(only_mariadb_returns_the_row, "only MariaDB returns the row")
 {
-	static const struct CMUnitTest tests[] = {
-		TEST("version and flavour are read",
-		     version_and_flavour_are_read),
-		TEST("old and nameless servers are refused",
-		     old_and_nameless_servers_are_refused),
-		TEST("snapshot isolation is known by series and patch",
-		     snapshot_isolation_is_known_by_series_and_patch),
-		TEST("only clusters catch up", only_clusters_catch_up),
-		TEST("only MariaDB returns the row",
-		     only_mariadb_returns_the_row),
-	};
+	struct rlk_server maria = learn("10.11.19-MariaDB", 0);
+	struct rlk_server mysql = learn("9.7.4", 0);
+	const struct rlk_dialect *one = rlk_server_dialect(&maria);
+	const struct rlk_dialect *two = rlk_server_dialect(&mysql);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	assert_true(one->lease_acquire_returns_row);
+	assert_non_null(strstr(one->lease_acquire->sql, "RETURNING"));
+	assert_false(two->lease_acquire_returns_row);
+	/* There a first try must not wait behind a guard. */
+	assert_ptr_equal(two->lease_acquire, two->lease_again);
+	assert_null(strstr(two->lease_again->sql, "RETURNING"));
+	assert_ptr_not_equal(one->row_blocker, two->row_blocker);
 }
+
+CASE_MAIN(case_main)

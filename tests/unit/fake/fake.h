@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/macro.h"
 #include "strategy/strategy.h"
 
 /** Everything that core asks of what is below it. */
@@ -111,10 +112,8 @@ struct fake_call {
 };
 
 /** A test of this world, and the sentence that it proves. */
-#define FAKE(sentence, function)                                               \
-	{                                                                      \
-		sentence, function, fake_setup, fake_teardown, NULL            \
-	}
+#define FAKE(function, sentence)                                               \
+	CASE_WITH(function, sentence, fake_setup, fake_teardown)
 
 /** Before and after each test. */
 int fake_setup(void **state);
@@ -280,6 +279,28 @@ struct rowlock *fake_lock(struct rowlock_client *client,
 			  const char *name);
 void fake_lock_end(struct rowlock *lock);
 void fake_end(struct rowlock *lock, struct rowlock_client *client);
+
+static inline void fake_client_endp(struct rowlock_client **client)
+{
+	fake_client_end(*client);
+}
+
+static inline void fake_lock_endp(struct rowlock **lock)
+{
+	fake_lock_end(*lock);
+}
+
+/** A case begins with @client, @err and @lock, its handle of "job"; they end
+ *  with it. */
+#define FAKE_CLIENT()                                                          \
+	_cleanup_(fake_client_endp) struct rowlock_client *client =            \
+	    fake_client();                                                     \
+	__attribute__((unused)) struct rowlock_errinfo err
+#define FAKE_JOB(strategy, flags)                                              \
+	FAKE_CLIENT();                                                         \
+	_cleanup_(fake_lock_endp) struct rowlock *lock =                       \
+	    fake_lock(client, strategy, flags, "job")
+
 /** Wait until @count threads stand in line for the lock's name. */
 void fake_await_line(struct rowlock *lock, unsigned int count);
 

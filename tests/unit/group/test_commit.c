@@ -11,9 +11,48 @@
 #include "test.h"
 #include "wait/rounds.h"
 
-static void those_of_one_moment_share_a_round_trip(void **state)
+/* All have seen that others hold, and rest before they ask again. */
+static bool do_all_rest(void *arg)
 {
-	(void) state;
+	bool all = true;
+
+	(void) arg;
+	rlk_mutex_lock(&client->mutex);
+	for (int i = 0; i < MANY; i++)
+		all = all && lock[i]->waiter && lock[i]->waiter->alarm.set;
+	rlk_mutex_unlock(&client->mutex);
+	return all;
+}
+
+/* A question that only looks would take it for another's. */
+FAKE(one_that_polls_finds_its_own_row_after_a_lost_answer,
+     "one that polls finds its own row after a lost answer")
+{
+	crowd_begin();
+	fake_session_add(77);
+	for (unsigned int i = 0; i < MANY; i++) {
+		fake_lease_add(rowlock_name(lock[i]), 1000 + i, 77);
+		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 10000);
+		fake_await(FAKE_ACQUIRE, 2 + i);
+	}
+	fake_until(do_all_rest, NULL);
+	leader_asks();
+	for (int i = 0; i < MANY; i++)
+		fake_lease_remove(rowlock_name(lock[i]));
+	fake_next(FAKE_BATCH, lost_reply);
+	fake_advance(100);
+	await_queued(MANY);
+	leader_goes();
+	fake_await(FAKE_ACQUIRE, 2 + 2 * MANY);
+	for (unsigned int i = 2 + MANY; i < 2 + 2 * MANY; i++)
+		assert_int_equal(fake_call(FAKE_ACQUIRE, i).ask, RLK_ASK_FIRST);
+	all_hold();
+	crowd_end();
+}
+
+FAKE(those_of_one_moment_share_a_round_trip,
+     "those of one moment share a round trip")
+{
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -26,9 +65,8 @@ static void those_of_one_moment_share_a_round_trip(void **state)
 	crowd_end();
 }
 
-static void releases_and_draws_go_along(void **state)
+FAKE(releases_and_draws_go_along, "releases and draws go along")
 {
-	(void) state;
 	crowd_begin();
 	all_have();
 	leader_asks();
@@ -46,12 +84,11 @@ static void releases_and_draws_go_along(void **state)
 	crowd_end();
 }
 
-static void lone_thread_is_in_no_group(void **state)
+FAKE(lone_thread_is_in_no_group, "a lone thread is in no group")
 {
 	struct rowlock_errinfo err;
 	uint64_t token;
 
-	(void) state;
 	crowd_begin();
 	for (int i = 0; i < 3; i++) {
 		assert_ok(rowlock_acquire(lock[0], 0, &err));
@@ -105,12 +142,12 @@ static void all_poll(void)
 	fake_pass_until(are_in_a_round, NULL);
 }
 
-static void polls_of_many_names_cost_one_packet_per_round(void **state)
+FAKE(polls_of_many_names_cost_one_packet_per_round,
+     "polls of many names cost one packet per round")
 {
 	unsigned int acquires;
 	unsigned int batches;
 
-	(void) state;
 	all_poll();
 	acquires = fake_count(FAKE_ACQUIRE);
 	batches = fake_count(FAKE_BATCH);
@@ -159,13 +196,12 @@ static void round_passes_in_vain(void)
 }
 
 /* The leader keeps the connection for long, and they are in no hurry. */
-static void round_that_is_late_is_left_out(void **state)
+FAKE(round_that_is_late_is_left_out, "a round that is late is left out")
 {
 	struct rowlock_errinfo err;
 	unsigned int acquires;
 	unsigned int batches;
 
-	(void) state;
 	all_poll();
 	acquires = fake_count(FAKE_ACQUIRE);
 	batches = fake_count(FAKE_BATCH);
@@ -189,12 +225,12 @@ static void round_that_is_late_is_left_out(void **state)
 	crowd_end();
 }
 
-static void stop_of_the_process_does_not_part_a_round(void **state)
+FAKE(stop_of_the_process_does_not_part_a_round,
+     "a stop of the process does not part a round")
 {
 	unsigned int acquires;
 	unsigned int batches;
 
-	(void) state;
 	all_poll();
 	acquires = fake_count(FAKE_ACQUIRE);
 	batches = fake_count(FAKE_BATCH);
@@ -208,11 +244,10 @@ static void stop_of_the_process_does_not_part_a_round(void **state)
 	crowd_end();
 }
 
-static void group_of_one_is_none(void **state)
+FAKE(group_of_one_is_none, "a group of one is none")
 {
 	struct rowlock_client_options options = fake_options();
 
-	(void) state;
 	options.batch_size = 1;
 	crowd_begin_with(options);
 	leader_asks();
@@ -226,7 +261,7 @@ static void group_of_one_is_none(void **state)
 	crowd_end();
 }
 
-static void what_fails_half_way_is_sent_alone(void **state)
+FAKE(what_fails_half_way_is_sent_alone, "what fails half way is sent alone")
 {
 	static const int faults[] = { RLK_BUSY, RLK_CONFLICT, RLK_KILLED,
 				      RLK_REFUSED };
@@ -250,10 +285,9 @@ static void what_fails_half_way_is_sent_alone(void **state)
 }
 
 /* The server may have no more of them for us. */
-static void without_a_connection_aside_the_commit_connection_is_taken(
-    void **state)
+FAKE(without_a_connection_aside_the_commit_connection_is_taken,
+     "without a connection aside the commit connection is taken")
 {
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -270,9 +304,9 @@ static void without_a_connection_aside_the_commit_connection_is_taken(
 	crowd_end();
 }
 
-static void lost_answer_is_settled_by_each_attempt(void **state)
+FAKE(lost_answer_is_settled_by_each_attempt,
+     "a lost answer is settled by each attempt")
 {
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -288,48 +322,9 @@ static void lost_answer_is_settled_by_each_attempt(void **state)
 	crowd_end();
 }
 
-/* All have seen that others hold, and rest before they ask again. */
-static bool do_all_rest(void *arg)
+FAKE(lost_answer_does_not_make_a_release_a_loss,
+     "a lost answer does not make a release a loss")
 {
-	bool all = true;
-
-	(void) arg;
-	rlk_mutex_lock(&client->mutex);
-	for (int i = 0; i < MANY; i++)
-		all = all && lock[i]->waiter && lock[i]->waiter->alarm.set;
-	rlk_mutex_unlock(&client->mutex);
-	return all;
-}
-
-/* A question that only looks would take it for another's. */
-static void one_that_polls_finds_its_own_row_after_a_lost_answer(void **state)
-{
-	(void) state;
-	crowd_begin();
-	fake_session_add(77);
-	for (unsigned int i = 0; i < MANY; i++) {
-		fake_lease_add(rowlock_name(lock[i]), 1000 + i, 77);
-		fake_tell(person[i], FAKE_DO_ACQUIRE, lock[i], 10000);
-		fake_await(FAKE_ACQUIRE, 2 + i);
-	}
-	fake_until(do_all_rest, NULL);
-	leader_asks();
-	for (int i = 0; i < MANY; i++)
-		fake_lease_remove(rowlock_name(lock[i]));
-	fake_next(FAKE_BATCH, lost_reply);
-	fake_advance(100);
-	await_queued(MANY);
-	leader_goes();
-	fake_await(FAKE_ACQUIRE, 2 + 2 * MANY);
-	for (unsigned int i = 2 + MANY; i < 2 + 2 * MANY; i++)
-		assert_int_equal(fake_call(FAKE_ACQUIRE, i).ask, RLK_ASK_FIRST);
-	all_hold();
-	crowd_end();
-}
-
-static void lost_answer_does_not_make_a_release_a_loss(void **state)
-{
-	(void) state;
 	crowd_begin();
 	all_have();
 	leader_asks();
@@ -342,9 +337,8 @@ static void lost_answer_does_not_make_a_release_a_loss(void **state)
 }
 
 /* Nobody knows of which of them the row was there. */
-static void lost_answer_does_not_hide_a_break(void **state)
+FAKE(lost_answer_does_not_hide_a_break, "a lost answer does not hide a break")
 {
-	(void) state;
 	crowd_begin();
 	all_have();
 	fake_lease_break(rowlock_name(lock[1]));
@@ -356,9 +350,9 @@ static void lost_answer_does_not_hide_a_break(void **state)
 	crowd_end();
 }
 
-static void release_of_a_row_that_was_gone_is_a_loss(void **state)
+FAKE(release_of_a_row_that_was_gone_is_a_loss,
+     "the release of a row that was gone is a loss")
 {
-	(void) state;
 	crowd_begin();
 	all_have();
 	for (int i = 0; i < MANY; i++)
@@ -372,9 +366,9 @@ static void release_of_a_row_that_was_gone_is_a_loss(void **state)
 }
 
 /* That one half was executed tells nothing about the other. */
-static void interrupted_release_still_tells_a_loss(void **state)
+FAKE(interrupted_release_still_tells_a_loss,
+     "an interrupted release still tells a loss")
 {
-	(void) state;
 	crowd_begin();
 	all_have();
 	for (int i = 0; i < MANY; i++)
@@ -389,9 +383,9 @@ static void interrupted_release_still_tells_a_loss(void **state)
 	crowd_end();
 }
 
-static void what_may_have_been_granted_is_not_left_behind(void **state)
+FAKE(what_may_have_been_granted_is_not_left_behind,
+     "what may have been granted is not left behind")
 {
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -411,13 +405,13 @@ static void what_may_have_been_granted_is_not_left_behind(void **state)
 
 /* A server that is read-only refuses the packet, and then each of its acquires:
  * nothing is there that the chores would have to delete. */
-static void what_was_refused_leaves_nothing_behind(void **state)
+FAKE(what_was_refused_leaves_nothing_behind,
+     "what was refused leaves nothing behind")
 {
 	struct fake_person *doubtful = fake_person();
 	struct rowlock *last;
 	unsigned int before;
 
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	before = fake_count(FAKE_RELEASE);
@@ -447,9 +441,9 @@ static void what_was_refused_leaves_nothing_behind(void **state)
 	crowd_end();
 }
 
-static void group_that_cannot_be_fenced_is_settled_one_by_one(void **state)
+FAKE(group_that_cannot_be_fenced_is_settled_one_by_one,
+     "a group that cannot be fenced is settled one by one")
 {
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -461,9 +455,8 @@ static void group_that_cannot_be_fenced_is_settled_one_by_one(void **state)
 	crowd_end();
 }
 
-static void packet_that_lingers_is_interrupted(void **state)
+FAKE(packet_that_lingers_is_interrupted, "a packet that lingers is interrupted")
 {
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -492,11 +485,11 @@ static bool all_are_told(void *arg)
 }
 
 /* The server may swallow the interruption, and the rest of the packet. */
-static void interrupted_packet_without_an_answer_is_not_waited_for(void **state)
+FAKE(interrupted_packet_without_an_answer_is_not_waited_for,
+     "an interrupted packet without an answer is not waited for")
 {
 	int64_t began;
 
-	(void) state;
 	crowd_begin();
 	client->call_timeout_ms = 9000;
 	leader_asks();
@@ -513,51 +506,4 @@ static void interrupted_packet_without_an_answer_is_not_waited_for(void **state)
 	crowd_end();
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("one that polls finds its own row after a lost answer",
-		     one_that_polls_finds_its_own_row_after_a_lost_answer),
-		FAKE("those of one moment share a round trip",
-		     those_of_one_moment_share_a_round_trip),
-		FAKE("releases and draws go along",
-		     releases_and_draws_go_along),
-		FAKE("a lone thread is in no group",
-		     lone_thread_is_in_no_group),
-		FAKE("polls of many names cost one packet per round",
-		     polls_of_many_names_cost_one_packet_per_round),
-		FAKE("a round that is late is left out",
-		     round_that_is_late_is_left_out),
-		FAKE("a stop of the process does not part a round",
-		     stop_of_the_process_does_not_part_a_round),
-		FAKE("a group of one is none", group_of_one_is_none),
-		FAKE("what fails half way is sent alone",
-		     what_fails_half_way_is_sent_alone),
-		FAKE(
-		    "without a connection aside the commit connection is taken",
-		    without_a_connection_aside_the_commit_connection_is_taken),
-		FAKE("a lost answer is settled by each attempt",
-		     lost_answer_is_settled_by_each_attempt),
-		FAKE("a lost answer does not make a release a loss",
-		     lost_answer_does_not_make_a_release_a_loss),
-		FAKE("a lost answer does not hide a break",
-		     lost_answer_does_not_hide_a_break),
-		FAKE("the release of a row that was gone is a loss",
-		     release_of_a_row_that_was_gone_is_a_loss),
-		FAKE("an interrupted release still tells a loss",
-		     interrupted_release_still_tells_a_loss),
-		FAKE("what may have been granted is not left behind",
-		     what_may_have_been_granted_is_not_left_behind),
-		FAKE("what was refused leaves nothing behind",
-		     what_was_refused_leaves_nothing_behind),
-		FAKE("a group that cannot be fenced is settled one by one",
-		     group_that_cannot_be_fenced_is_settled_one_by_one),
-		FAKE("a packet that lingers is interrupted",
-		     packet_that_lingers_is_interrupted),
-		FAKE(
-		    "an interrupted packet without an answer is not waited for",
-		    interrupted_packet_without_an_answer_is_not_waited_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -25,12 +25,11 @@ static void send_and_hold_back(enum fake_verb verb, uint64_t short_ms)
 	fake_await(FAKE_BATCH, 1);
 }
 
-static void each_leaves_at_its_own_deadline(void **state)
+FAKE(each_leaves_at_its_own_deadline, "each leaves at its own deadline")
 {
 	struct rowlock_errinfo err;
 	int64_t began;
 
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	began = fake_now();
@@ -49,12 +48,12 @@ static void each_leaves_at_its_own_deadline(void **state)
 	crowd_end();
 }
 
-static void one_that_was_never_sent_leaves_nothing(void **state)
+FAKE(one_that_was_never_sent_leaves_nothing,
+     "one that was never sent leaves nothing")
 {
 	struct rowlock_errinfo err;
 	unsigned int releases;
 
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	releases = fake_count(FAKE_RELEASE);
@@ -71,12 +70,12 @@ static void one_that_was_never_sent_leaves_nothing(void **state)
 }
 
 /* Its leader waits for a connection. What it sends then is given back. */
-static void one_that_was_taken_and_not_sent_is_late(void **state)
+FAKE(one_that_was_taken_and_not_sent_is_late,
+     "one that was taken and not sent is late")
 {
 	struct rowlock_errinfo err;
 	unsigned int gets;
 
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	for (unsigned int i = 0; i < MANY; i++) {
@@ -100,11 +99,11 @@ static void one_that_was_taken_and_not_sent_is_late(void **state)
 }
 
 /* All leave: the leader last, since it gives up its packet then. */
-static void group_that_gets_no_answer_is_abandoned(void **state)
+FAKE(group_that_gets_no_answer_is_abandoned,
+     "a group that gets no answer is abandoned")
 {
 	struct rowlock_errinfo err;
 
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 450);
@@ -121,11 +120,11 @@ static void group_that_gets_no_answer_is_abandoned(void **state)
 	crowd_end();
 }
 
-static void release_whose_answer_stays_away_is_over_in_time(void **state)
+FAKE(release_whose_answer_stays_away_is_over_in_time,
+     "a release whose answer stays away is over in time")
 {
 	struct rowlock_errinfo err;
 
-	(void) state;
 	crowd_begin();
 	all_have();
 	leader_asks();
@@ -145,11 +144,11 @@ static void release_whose_answer_stays_away_is_over_in_time(void **state)
 	crowd_end();
 }
 
-static void draw_whose_answer_stays_away_says_so(void **state)
+FAKE(draw_whose_answer_stays_away_says_so,
+     "a draw whose answer stays away says so")
 {
 	struct rowlock_errinfo err;
 
-	(void) state;
 	crowd_begin();
 	all_have();
 	leader_asks();
@@ -169,11 +168,10 @@ static void draw_whose_answer_stays_away_says_so(void **state)
 
 /* --------------------------------------------------------------- cancels */
 
-static void cancel_reaches_who_queues(void **state)
+FAKE(cancel_reaches_who_queues, "a cancel reaches who queues")
 {
 	struct rowlock_errinfo err;
 
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 0);
@@ -188,11 +186,10 @@ static void cancel_reaches_who_queues(void **state)
 	crowd_end();
 }
 
-static void cancel_reaches_who_was_taken(void **state)
+FAKE(cancel_reaches_who_was_taken, "a cancel reaches who was taken")
 {
 	struct rowlock_errinfo err;
 
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	send_and_hold_back(FAKE_DO_ACQUIRE, 3000);
@@ -206,12 +203,12 @@ static void cancel_reaches_who_was_taken(void **state)
 }
 
 /* Its leader waits for a connection. */
-static void cancel_reaches_a_try_that_was_taken_and_not_sent(void **state)
+FAKE(cancel_reaches_a_try_that_was_taken_and_not_sent,
+     "a cancel reaches a try that was taken and not sent")
 {
 	struct rowlock_errinfo err;
 	unsigned int gets;
 
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	for (unsigned int i = 0; i < MANY; i++) {
@@ -233,7 +230,8 @@ static void cancel_reaches_a_try_that_was_taken_and_not_sent(void **state)
 }
 
 /* The server lets nobody in, or all its connections are in use. */
-static void try_that_was_taken_and_not_sent_says_why(void **state)
+CASE_WITH(try_that_was_taken_and_not_sent_says_why,
+	  "a try that was taken and not sent says why", NULL, NULL)
 {
 	for (int opens = 0; opens < 2; opens++) {
 		struct rowlock_errinfo err;
@@ -267,12 +265,12 @@ static void try_that_was_taken_and_not_sent_says_why(void **state)
 
 /* ----------------------------------------------------- the leader's trouble */
 
-static void canceled_leader_is_nothing_to_the_others(void **state)
+FAKE(canceled_leader_is_nothing_to_the_others,
+     "a canceled leader is nothing to the others")
 {
 	struct rowlock_errinfo err;
 	unsigned int gets;
 
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -293,11 +291,11 @@ static void canceled_leader_is_nothing_to_the_others(void **state)
 	crowd_end();
 }
 
-static void leader_without_a_connection_is_nothing_to_the_others(void **state)
+FAKE(leader_without_a_connection_is_nothing_to_the_others,
+     "a leader without a connection is nothing to the others")
 {
 	struct rowlock_errinfo err;
 
-	(void) state;
 	crowd_begin();
 	all_have();
 	assert_ok(rowlock_release(lock[0], &err));
@@ -318,11 +316,10 @@ static void leader_without_a_connection_is_nothing_to_the_others(void **state)
 }
 
 /* Until a beat has shown that it knows us. Not even an empty packet is sent. */
-static void nothing_is_asked_of_another_server(void **state)
+FAKE(nothing_is_asked_of_another_server, "nothing is asked of another server")
 {
 	struct rowlock_errinfo err;
 
-	(void) state;
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -377,7 +374,7 @@ static void all_share(bool shares)
 	assert_int_equal(warnings, !shares);
 }
 
-static void syntax_error_ends_the_sharing(void **state)
+FAKE(syntax_error_ends_the_sharing, "a syntax error ends the sharing")
 {
 	static const struct fake_answer syntax = { .given = true,
 						   .skip = true,
@@ -385,7 +382,6 @@ static void syntax_error_ends_the_sharing(void **state)
 						   .mysql = 1064 };
 	unsigned int batches;
 
-	(void) state;
 	begin_mixed();
 	round_of_packets(normal);
 	all_share(true);
@@ -414,9 +410,9 @@ static void syntax_error_ends_the_sharing(void **state)
 	crowd_end();
 }
 
-static void connections_that_end_again_and_again_do(void **state)
+FAKE(connections_that_end_again_and_again_do,
+     "connections that end again and again do")
 {
-	(void) state;
 	begin_mixed();
 	round_of_packets(lost_request);
 	round_of_packets(lost_request);
@@ -430,14 +426,13 @@ static void connections_that_end_again_and_again_do(void **state)
 	crowd_end();
 }
 
-static void other_refusals_do_not(void **state)
+FAKE(other_refusals_do_not, "other refusals do not")
 {
 	static const struct fake_answer right = { .given = true,
 						  .skip = true,
 						  .result = RLK_REFUSED,
 						  .mysql = 1142 };
 
-	(void) state;
 	begin_mixed();
 	for (int i = 0; i < 4; i++)
 		round_of_packets(right);
@@ -445,40 +440,4 @@ static void other_refusals_do_not(void **state)
 	crowd_end();
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("each leaves at its own deadline",
-		     each_leaves_at_its_own_deadline),
-		FAKE("one that was never sent leaves nothing",
-		     one_that_was_never_sent_leaves_nothing),
-		FAKE("one that was taken and not sent is late",
-		     one_that_was_taken_and_not_sent_is_late),
-		FAKE("a group that gets no answer is abandoned",
-		     group_that_gets_no_answer_is_abandoned),
-		FAKE("a release whose answer stays away is over in time",
-		     release_whose_answer_stays_away_is_over_in_time),
-		FAKE("a draw whose answer stays away says so",
-		     draw_whose_answer_stays_away_says_so),
-		FAKE("a cancel reaches who queues", cancel_reaches_who_queues),
-		FAKE("a cancel reaches who was taken",
-		     cancel_reaches_who_was_taken),
-		FAKE("a cancel reaches a try that was taken and not sent",
-		     cancel_reaches_a_try_that_was_taken_and_not_sent),
-		{ "a try that was taken and not sent says why",
-		  try_that_was_taken_and_not_sent_says_why, NULL, NULL, NULL },
-		FAKE("a canceled leader is nothing to the others",
-		     canceled_leader_is_nothing_to_the_others),
-		FAKE("a leader without a connection is nothing to the others",
-		     leader_without_a_connection_is_nothing_to_the_others),
-		FAKE("nothing is asked of another server",
-		     nothing_is_asked_of_another_server),
-		FAKE("a syntax error ends the sharing",
-		     syntax_error_ends_the_sharing),
-		FAKE("connections that end again and again do",
-		     connections_that_end_again_and_again_do),
-		FAKE("other refusals do not", other_refusals_do_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -7,28 +7,11 @@
 
 /* ------------------------------------------------------------- of others */
 
-/* Its host vanished: its connection, and so its bell, outlive its session. */
-static void dead_holders_name_is_taken_at_once_though_its_bell_lives(
-    void **state)
-{
-	struct one bob = waiting(ROWLOCK_FOREVER);
-
-	(void) state;
-	fake_session_expire(77);
-	fake_advance(LOOK_MOST_MS);
-	is_granted_in_time(&bob);
-	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
-	assert_int_equal(fake_bell("job"), SOMEBODY);
-	assert_int_equal(release(&bob), 0);
-	fake_bell_ring("job");
-	end(&bob);
-}
-
-static void what_is_free_at_the_deadline_is_taken_from_a_ghost(void **state)
+FAKE(what_is_free_at_the_deadline_is_taken_from_a_ghost,
+     "what is free at the deadline is taken from a ghost")
 {
 	struct one bob = waiting(500);
 
-	(void) state;
 	fake_lease_remove("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(fake_bell("job"), SOMEBODY);
@@ -83,12 +66,12 @@ static struct one behind_a_ghost(const struct rlk_strategy *strategy)
 
 /* It may want more than are free. The server ends the connection of one that
  * does not ask. */
-static void permits_are_left_to_the_first_in_line(void **state)
+FAKE(permits_are_left_to_the_first_in_line,
+     "permits are left to the first in line")
 {
 	struct rlk_strategy counted = permits();
 	struct one bob = behind_a_ghost(&counted);
 
-	(void) state;
 	fake_pass_await(FAKE_LOOK, 3);
 	assert_int_equal(fake_bell_line("job"), 1);
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
@@ -96,6 +79,22 @@ static void permits_are_left_to_the_first_in_line(void **state)
 	fake_bell_ring("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+/* Its host vanished: its connection, and so its bell, outlive its session. */
+FAKE(dead_holders_name_is_taken_at_once_though_its_bell_lives,
+     "dead holder's name is taken at once, though its bell lives")
+{
+	struct one bob = waiting(ROWLOCK_FOREVER);
+
+	fake_session_expire(77);
+	fake_advance(LOOK_MOST_MS);
+	is_granted_in_time(&bob);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	assert_int_equal(fake_bell("job"), SOMEBODY);
+	assert_int_equal(release(&bob), 0);
+	fake_bell_ring("job");
 	end(&bob);
 }
 
@@ -108,14 +107,14 @@ static bool bell_is_gone(void *arg)
 
 /* It was taken with the commit connection, which is in use for long when the
  * name is given back: so the connection is ended when it comes free. */
-static void bell_on_a_connection_in_use_is_no_ghost_for_long(void **state)
+FAKE(bell_on_a_connection_in_use_is_no_ghost_for_long,
+     "bell on a connection in use is no ghost for long")
 {
 	char name[] = "job";
 	struct one bob = one(client_of(4), name);
 	struct one eve = one(bob.client, "other");
 	uint64_t commit;
 
-	(void) state;
 	acquire(&bob, ROWLOCK_FOREVER);
 	is_granted(&bob);
 	commit = fake_call(FAKE_ACQUIRE, 0).conn;
@@ -139,7 +138,8 @@ static void bell_on_a_connection_in_use_is_no_ghost_for_long(void **state)
 
 /* The commit connection before had a bell, too, of a name that is given back
  * last, while the present one is in use. */
-static void bell_is_no_ghost_though_an_older_one_is_missed_as_well(void **state)
+FAKE(bell_is_no_ghost_though_an_older_one_is_missed_as_well,
+     "bell is no ghost though an older one is missed as well")
 {
 	const struct fake_answer lost = { .given = true,
 					  .result = RLK_UNKNOWN };
@@ -149,7 +149,6 @@ static void bell_is_no_ghost_though_an_older_one_is_missed_as_well(void **state)
 	struct one eve = one(carl.client, "other");
 	unsigned int asked;
 
-	(void) state;
 	acquire(&carl, ROWLOCK_FOREVER);
 	is_granted(&carl);
 	fake_next(FAKE_ACQUIRE, lost);
@@ -178,7 +177,8 @@ static void bell_is_no_ghost_though_an_older_one_is_missed_as_well(void **state)
 }
 
 /* The connection ended before anybody could close it. */
-static void ghost_of_a_lost_connection_does_not_end_the_next_one(void **state)
+FAKE(ghost_of_a_lost_connection_does_not_end_the_next_one,
+     "ghost of a lost connection does not end the next one")
 {
 	const struct fake_answer lost = {
 		.wait = true, .given = true, .skip = true, .result = RLK_UNKNOWN
@@ -188,7 +188,6 @@ static void ghost_of_a_lost_connection_does_not_end_the_next_one(void **state)
 	struct one carl = one(bob.client, "third");
 	uint64_t commit;
 
-	(void) state;
 	acquire(&bob, ROWLOCK_FOREVER);
 	is_granted(&bob);
 	commit = fake_bell("job");
@@ -211,23 +210,4 @@ static void ghost_of_a_lost_connection_does_not_end_the_next_one(void **state)
 	end(&bob);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("what is free at the deadline is taken from a ghost",
-		     what_is_free_at_the_deadline_is_taken_from_a_ghost),
-		FAKE("permits are left to the first in line",
-		     permits_are_left_to_the_first_in_line),
-		FAKE("dead holder's name is taken at once, though its bell "
-		     "lives",
-		     dead_holders_name_is_taken_at_once_though_its_bell_lives),
-		FAKE("bell on a connection in use is no ghost for long",
-		     bell_on_a_connection_in_use_is_no_ghost_for_long),
-		FAKE("bell is no ghost though an older one is missed as well",
-		     bell_is_no_ghost_though_an_older_one_is_missed_as_well),
-		FAKE("ghost of a lost connection does not end the next one",
-		     ghost_of_a_lost_connection_does_not_end_the_next_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -41,9 +41,9 @@ static void all_meet_the_dead(uint64_t wait_ms)
 	all_meet(FAKE_SWEEP_MANY, wait_ms);
 }
 
-static void those_who_meet_the_dead_share_a_sweep(void **state)
+FAKE(those_who_meet_the_dead_share_a_sweep,
+     "those who meet dead holders at one moment share a sweep")
 {
-	(void) state;
 	begin();
 	all_meet_the_dead(10000);
 	fake_let(FAKE_SWEEP_MANY);
@@ -55,9 +55,9 @@ static void those_who_meet_the_dead_share_a_sweep(void **state)
 	crowd_end();
 }
 
-static void one_that_is_in_the_way_is_swept_alone(void **state)
+FAKE(one_that_is_in_the_way_is_swept_alone,
+     "one that is in the way is swept alone")
 {
-	(void) state;
 	begin();
 	all_meet_the_dead(10000);
 	fake_next(FAKE_SWEEP_MANY, blocked);
@@ -68,12 +68,12 @@ static void one_that_is_in_the_way_is_swept_alone(void **state)
 	crowd_end();
 }
 
-static void who_waits_for_a_sweep_leaves_at_its_deadline(void **state)
+FAKE(who_waits_for_a_sweep_leaves_at_its_deadline,
+     "who waits for a sweep leaves at its deadline")
 {
 	struct rowlock_errinfo err;
 	int64_t began;
 
-	(void) state;
 	begin();
 	began = fake_now();
 	all_meet_the_dead(60);
@@ -89,11 +89,11 @@ static void who_waits_for_a_sweep_leaves_at_its_deadline(void **state)
 
 /* What is still there after a sweep was alive after all: it is asked for once
  * more, not in a circle. */
-static void holder_that_is_still_there_is_not_swept_again(void **state)
+FAKE(holder_that_is_still_there_is_not_swept_again,
+     "a holder that is still there is not swept again")
 {
 	struct rowlock_errinfo err;
 
-	(void) state;
 	begin();
 	all_meet_the_dead(0);
 	for (unsigned int i = 1; i < MANY; i++) {
@@ -140,12 +140,12 @@ static void reap_all(struct rowlock_client *of,
 	assert_int_equal(fake_lease("alive"), 99);
 }
 
-static void reaper_sweeps_a_batch_by_a_statement(void **state)
+FAKE(reaper_sweeps_a_batch_by_a_statement,
+     "the reaper sweeps a batch by a statement")
 {
 	struct rowlock_client *of = fake_client();
 	struct rowlock_reap_result result;
 
-	(void) state;
 	fill();
 	for (uint64_t id = 77; id < 80; id++) {
 		fake_session_add(id);
@@ -161,12 +161,12 @@ static void reaper_sweeps_a_batch_by_a_statement(void **state)
 	fake_client_end(of);
 }
 
-static void reaper_goes_one_by_one_where_one_is_in_the_way(void **state)
+FAKE(reaper_goes_one_by_one_where_one_is_in_the_way,
+     "the reaper goes one by one where one is in the way")
 {
 	struct rowlock_client *of = fake_client();
 	struct rowlock_reap_result result;
 
-	(void) state;
 	fill();
 	fake_session_add(77);
 	fake_session_expire(77);
@@ -184,7 +184,8 @@ static void reaper_goes_one_by_one_where_one_is_in_the_way(void **state)
 }
 
 /* Each page takes 60 ms, and a pass is to take 100. */
-static void pass_that_was_ended_is_gone_on_with(void **state)
+FAKE(pass_that_was_ended_is_gone_on_with,
+     "a pass that was ended by its time is gone on with")
 {
 	static const struct {
 		unsigned int evicted, more, pages;
@@ -194,7 +195,6 @@ static void pass_that_was_ended_is_gone_on_with(void **state)
 	struct rowlock_client *of = fake_client();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	for (uint64_t id = 1; id <= 8; id++) {
 		fake_session_add(id);
 		if (id > 4)
@@ -220,7 +220,8 @@ static void pass_that_was_ended_is_gone_on_with(void **state)
 }
 
 /* Those that are in the way cost each pass its time; the others have theirs. */
-static void pass_is_not_kept_by_those_in_the_way(void **state)
+FAKE(pass_is_not_kept_by_those_in_the_way,
+     "a pass is not kept by those in the way")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
@@ -229,7 +230,6 @@ static void pass_is_not_kept_by_those_in_the_way(void **state)
 	struct rowlock_errinfo err;
 	char name[16];
 
-	(void) state;
 	slow.ms = 60;
 	for (unsigned int i = 0; i < 6; i++) {
 		snprintf(name, sizeof(name), "dead-%03u", i);
@@ -250,14 +250,14 @@ static void pass_is_not_kept_by_those_in_the_way(void **state)
 }
 
 /* However little time it has. */
-static void pass_removes_something(void **state)
+FAKE(pass_removes_something,
+     "a pass removes something, however little time it has")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *of = fake_client();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_session_add(1);
 	fake_session_expire(1);
 	options.time_limit_ms = 1;
@@ -269,14 +269,14 @@ static void pass_removes_something(void **state)
 }
 
 /* Nobody shall take it for all well. */
-static void reaper_tells_what_it_could_not_remove(void **state)
+FAKE(reaper_tells_what_it_could_not_remove,
+     "the reaper tells what it could not remove")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *of = fake_client();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fill();
 	fake_next(FAKE_SWEEP_MANY, refused);
 	assert_code(rowlock_reap(of, &options, &result, &err), ROWLOCK_EDB,
@@ -295,14 +295,14 @@ static void reaper_tells_what_it_could_not_remove(void **state)
 	fake_client_end(of);
 }
 
-static void look_for_old_tokens_that_failed_is_made_again(void **state)
+FAKE(look_for_old_tokens_that_failed_is_made_again,
+     "a look for old tokens that failed is made again")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *of = fake_client();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_TOKENS, refused);
 	assert_code(rowlock_reap(of, &options, &result, &err), ROWLOCK_EDB,
 		    &err);
@@ -314,32 +314,4 @@ static void look_for_old_tokens_that_failed_is_made_again(void **state)
 	fake_client_end(of);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("those who meet dead holders at one moment share a sweep",
-		     those_who_meet_the_dead_share_a_sweep),
-		FAKE("one that is in the way is swept alone",
-		     one_that_is_in_the_way_is_swept_alone),
-		FAKE("who waits for a sweep leaves at its deadline",
-		     who_waits_for_a_sweep_leaves_at_its_deadline),
-		FAKE("a holder that is still there is not swept again",
-		     holder_that_is_still_there_is_not_swept_again),
-		FAKE("the reaper sweeps a batch by a statement",
-		     reaper_sweeps_a_batch_by_a_statement),
-		FAKE("the reaper goes one by one where one is in the way",
-		     reaper_goes_one_by_one_where_one_is_in_the_way),
-		FAKE("a pass that was ended by its time is gone on with",
-		     pass_that_was_ended_is_gone_on_with),
-		FAKE("a pass is not kept by those in the way",
-		     pass_is_not_kept_by_those_in_the_way),
-		FAKE("a pass removes something, however little time it has",
-		     pass_removes_something),
-		FAKE("the reaper tells what it could not remove",
-		     reaper_tells_what_it_could_not_remove),
-		FAKE("a look for old tokens that failed is made again",
-		     look_for_old_tokens_that_failed_is_made_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -38,39 +38,33 @@ static void stranger_takes_it(void)
 	fake_lease_add("job", 7, 77);
 }
 
-static void try_takes_the_name_of_a_holder_whose_session_is_gone(void **state)
+FAKE(try_takes_the_name_of_a_holder_whose_session_is_gone,
+     "a try takes the name of a holder whose session is gone")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	fake_lease_add("job", 7, 77);
 	assert_int_equal(try_once(lock), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
-	fake_end(lock, client);
 }
 
-static void try_evicts_a_holder_whose_session_has_expired(void **state)
+FAKE(try_evicts_a_holder_whose_session_has_expired,
+     "a try evicts a holder whose session has expired")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	stranger_takes_it();
 	fake_session_expire(77);
 	assert_int_equal(try_once(lock), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_false(fake_session_there(77));
-	fake_end(lock, client);
 }
 
-static void living_holder_is_left_alone(void **state)
+FAKE(living_holder_is_left_alone, "a living holder is left alone")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	stranger_takes_it();
 	for (int i = 0; i < 3; i++) {
 		assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
@@ -81,15 +75,13 @@ static void living_holder_is_left_alone(void **state)
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 0);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_end(lock, client);
 }
 
-static void holder_that_beat_in_the_last_moment_keeps_its_name(void **state)
+FAKE(holder_that_beat_in_the_last_moment_keeps_its_name,
+     "a holder that beat in the last moment keeps its name")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	packets_are_refused();
 	stranger_takes_it();
 	fake_session_expire(77);
@@ -97,19 +89,16 @@ static void holder_that_beat_in_the_last_moment_keeps_its_name(void **state)
 	fake_next(FAKE_EVICT_EXPIRED, (struct fake_answer){ .skip = true });
 	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_end(lock, client);
 }
 
 /* Somebody else evicts it in the same moment: its lease is dead all the same.
  */
-static void holder_that_another_evicts_is_swept(void **state)
+FAKE(holder_that_another_evicts_is_swept,
+     "a holder that another evicts is swept")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	packets_are_refused();
 	stranger_takes_it();
 	fake_session_expire(77);
@@ -122,15 +111,13 @@ static void holder_that_another_evicts_is_swept(void **state)
 	assert_code(fake_hear(bob, &err), 0, &err);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void removal_in_others_way_is_tried_again_a_few_times(void **state)
+FAKE(removal_in_others_way_is_tried_again_a_few_times,
+     "a removal in others' way is tried again a few times")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	packets_are_refused();
 	fake_lease_add("job", 7, 77);
 	for (int i = 0; i < 4; i++)
@@ -147,7 +134,6 @@ static void removal_in_others_way_is_tried_again_a_few_times(void **state)
 			.given = true, .skip = true, .result = RLK_BUSY });
 	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 6);
-	fake_end(lock, client);
 }
 
 /* The server's clock does not count: look at the beat, twice. */
@@ -165,28 +151,10 @@ static void expect_observation(struct rowlock *lock)
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
 }
 
-static void observer_waits_for_a_ttl_without_a_beat(void **state)
-{
-	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock *lock;
-
-	for (int i = 0; i < 2; i++) {
-		fake_setup(state);
-		options.flags |= i == 0 ? ROWLOCK_OBSERVE_BEATS : 0;
-		fake_server.galera = i == 1;
-		client = fake_client_with(&options);
-		lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-		stranger_takes_it();
-		fake_session_expire(77);
-		expect_observation(lock);
-		fake_end(lock, client);
-	}
-}
-
 /* Of several holders that keep it out it has to see each, dead or not; but not
  * of one. */
-static void observer_asks_who_its_several_holders_are(void **state)
+FAKE(observer_asks_who_its_several_holders_are,
+     "an observer asks who its several holders are")
 {
 	struct rowlock_options of_lock = ROWLOCK_OPTIONS_DEFAULT;
 
@@ -212,13 +180,33 @@ static void observer_asks_who_its_several_holders_are(void **state)
 	}
 }
 
-static void observer_starts_anew_with_each_beat(void **state)
+FAKE(observer_waits_for_a_ttl_without_a_beat,
+     "an observer waits for a TTL without a beat")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct rowlock *lock;
 
-	(void) state;
+	for (int i = 0; i < 2; i++) {
+		fake_setup(state);
+		options.flags |= i == 0 ? ROWLOCK_OBSERVE_BEATS : 0;
+		fake_server.galera = i == 1;
+		client = fake_client_with(&options);
+		lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+		stranger_takes_it();
+		fake_session_expire(77);
+		expect_observation(lock);
+		fake_end(lock, client);
+	}
+}
+
+FAKE(observer_starts_anew_with_each_beat,
+     "an observer starts anew with each beat")
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+	struct rowlock *lock;
+
 	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -236,13 +224,13 @@ static void observer_starts_anew_with_each_beat(void **state)
 
 /* The look was under way for longer than a TTL: all that its answer proves is
  * what the beat is now. */
-static void observer_counts_from_the_answer_that_showed_the_beat(void **state)
+FAKE(observer_counts_from_the_answer_that_showed_the_beat,
+     "an observer counts from the answer that showed the beat")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct rowlock *lock;
 
-	(void) state;
 	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	options.call_timeout_ms = 60000;
 	client = fake_client_with(&options);
@@ -270,13 +258,11 @@ static bool has_jumped(void *arg)
 }
 
 /* Between two looks as far apart as they can be. */
-static void server_clock_that_is_slewed_has_not_jumped(void **state)
+FAKE(server_clock_that_is_slewed_has_not_jumped,
+     "a server clock that is slewed has not jumped")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	fake_await(FAKE_TIME, 1);
 	fake_advance(9900);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -288,15 +274,13 @@ static void server_clock_that_is_slewed_has_not_jumped(void **state)
 	assert_int_equal(fake_count(FAKE_TIME), 1);
 	assert_false(has_jumped(client));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void server_clock_that_jumped_decides_no_more(void **state)
+FAKE(server_clock_that_jumped_decides_no_more,
+     "a server's clock that jumped decides no more")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	stranger_takes_it();
 	fake_session_expire(77);
 	fake_await(FAKE_TIME, 1);
@@ -307,17 +291,16 @@ static void server_clock_that_jumped_decides_no_more(void **state)
 	fake_advance(10000);
 	fake_pass_until(has_jumped, client);
 	expect_observation(lock);
-	fake_end(lock, client);
 }
 
 /* What a clock may be slewed by counts from the last look, not from the first.
  */
-static void small_jump_is_seen_after_a_long_time(void **state)
+FAKE(small_jump_is_seen_after_a_long_time,
+     "a small jump is seen after a long time")
 {
 	struct rowlock_client *client = fake_client();
 	unsigned int looks = 1;
 
-	(void) state;
 	fake_await(FAKE_TIME, looks);
 	while (looks < 60) {
 		fake_advance(10000);
@@ -336,25 +319,22 @@ static void small_jump_is_seen_after_a_long_time(void **state)
 
 /* The server's clock went back by an hour since it beat, before this client
  * began: by that clock it would be in the way for so long. */
-static void who_has_more_left_than_its_ttl_is_observed(void **state)
+FAKE(who_has_more_left_than_its_ttl_is_observed,
+     "who has more left than its TTL is observed")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	stranger_takes_it();
 	fake_session_prolong(77, 3600000);
 	expect_observation(lock);
-	fake_end(lock, client);
 }
 
-static void reaper_observes_who_has_more_left_than_its_ttl(void **state)
+FAKE(reaper_observes_who_has_more_left_than_its_ttl,
+     "the reaper observes who has more left than its TTL")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_session_add(77);
 	fake_session_prolong(77, 3600000);
 	assert_ok(rowlock_reap(client, NULL, &result, &err));
@@ -362,15 +342,13 @@ static void reaper_observes_who_has_more_left_than_its_ttl(void **state)
 	fake_advance(SILENT_MS);
 	assert_ok(rowlock_reap(client, NULL, &result, &err));
 	assert_int_equal(result.evicted, 1);
-	fake_client_end(client);
 }
 
-static void clock_that_has_kept_its_pace_for_a_day_decides_again(void **state)
+FAKE(clock_that_has_kept_its_pace_for_a_day_decides_again,
+     "a clock that has kept its pace for a day decides again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	stranger_takes_it();
 	fake_session_prolong(77, 3600000);
 	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
@@ -387,15 +365,13 @@ static void clock_that_has_kept_its_pace_for_a_day_decides_again(void **state)
 	fake_advance(1);
 	assert_int_equal(try_once(lock), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
-	fake_end(lock, client);
 }
 
-static void clock_that_jumps_again_is_watched_for_another_day(void **state)
+FAKE(clock_that_jumps_again_is_watched_for_another_day,
+     "a clock that jumps again is watched for another day")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	stranger_takes_it();
 	/* Twenty hours after one jump, and five before the present. */
 	for (unsigned int hours = 20; hours; hours = hours == 20 ? 5 : 0) {
@@ -410,15 +386,12 @@ static void clock_that_jumps_again_is_watched_for_another_day(void **state)
 	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 0);
-	fake_end(lock, client);
 }
 
-static void lease_past_its_maximum_is_swept(void **state)
+FAKE(lease_past_its_maximum_is_swept, "a lease past its maximum is swept")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	packets_are_refused();
 	stranger_takes_it();
 	fake_lease_maximum("job", 1000);
@@ -428,19 +401,16 @@ static void lease_past_its_maximum_is_swept(void **state)
 	assert_true(fake_call(FAKE_SWEEP_EXPIRED, 0).attempt == 7);
 	/* Its session goes on. */
 	assert_true(fake_session_there(77));
-	fake_end(lock, client);
 }
 
 /* Polls tell nothing of the holder: when to look is planned by the first. */
-static void waiter_looks_again_when_the_maximum_is_over(void **state)
+FAKE(waiter_looks_again_when_the_maximum_is_over,
+     "a waiter looks again when the maximum is over")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	int64_t began_ms = fake_now();
 
-	(void) state;
 	stranger_takes_it();
 	fake_lease_maximum("job", 1000);
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -450,17 +420,16 @@ static void waiter_looks_again_when_the_maximum_is_over(void **state)
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* As above, but it is the maximum of one hold: its session lives on. */
-static void observer_waits_for_the_whole_maximum(void **state)
+FAKE(observer_waits_for_the_whole_maximum,
+     "an observer waits for the whole maximum")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct rowlock *lock;
 
-	(void) state;
 	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -480,13 +449,13 @@ static void observer_waits_for_the_whole_maximum(void **state)
 	fake_end(lock, client);
 }
 
-static void observer_that_cannot_look_leaves_it_alone(void **state)
+FAKE(observer_that_cannot_look_leaves_it_alone,
+     "an observer that cannot look leaves it alone")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct rowlock *lock;
 
-	(void) state;
 	packets_are_refused();
 	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	client = fake_client_with(&options);
@@ -507,12 +476,11 @@ static void observer_that_cannot_look_leaves_it_alone(void **state)
 	fake_end(lock, client);
 }
 
-static void eviction_that_is_refused_leaves_the_holder(void **state)
+FAKE(eviction_that_is_refused_leaves_the_holder,
+     "an eviction that is refused leaves the holder")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	packets_are_refused();
 	stranger_takes_it();
 	fake_session_expire(77);
@@ -522,7 +490,6 @@ static void eviction_that_is_refused_leaves_the_holder(void **state)
 	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
 	assert_int_equal(fake_lease("job"), 7);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
-	fake_end(lock, client);
 }
 
 static void fill(void)
@@ -540,14 +507,13 @@ static void fill(void)
 	fake_lease_maximum("e", 0);
 }
 
-static void reap_removes_the_dead_and_counts_them(void **state)
+FAKE(reap_removes_the_dead_and_counts_them,
+     "reap removes the dead and counts them")
 {
+	FAKE_CLIENT();
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fill();
 	/* Page by page. */
 	options.batch = 1;
@@ -560,15 +526,13 @@ static void reap_removes_the_dead_and_counts_them(void **state)
 	assert_ok(rowlock_reap(client, &options, &result, &err));
 	assert_int_equal(result.evicted, 0);
 	assert_int_equal(result.swept, 0);
-	fake_client_end(client);
 }
 
-static void reaper_thread_reaps_on_its_timer(void **state)
+FAKE(reaper_thread_reaps_on_its_timer, "the reaper thread reaps on its timer")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 
-	(void) state;
 	options.reap_interval_ms = 1000;
 	options.flags ^= ROWLOCK_NO_REAPER;
 	client = fake_client_with(&options);
@@ -578,58 +542,4 @@ static void reaper_thread_reaps_on_its_timer(void **state)
 	assert_int_equal(fake_sessions(), 1);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a try takes the name of a holder whose session is gone",
-		     try_takes_the_name_of_a_holder_whose_session_is_gone),
-		FAKE("a try evicts a holder whose session has expired",
-		     try_evicts_a_holder_whose_session_has_expired),
-		FAKE("a living holder is left alone",
-		     living_holder_is_left_alone),
-		FAKE("a holder that beat in the last moment keeps its name",
-		     holder_that_beat_in_the_last_moment_keeps_its_name),
-		FAKE("a holder that another evicts is swept",
-		     holder_that_another_evicts_is_swept),
-		FAKE("a removal in others' way is tried again a few times",
-		     removal_in_others_way_is_tried_again_a_few_times),
-		FAKE("an observer asks who its several holders are",
-		     observer_asks_who_its_several_holders_are),
-		FAKE("an observer waits for a TTL without a beat",
-		     observer_waits_for_a_ttl_without_a_beat),
-		FAKE("an observer starts anew with each beat",
-		     observer_starts_anew_with_each_beat),
-		FAKE("an observer counts from the answer that showed the beat",
-		     observer_counts_from_the_answer_that_showed_the_beat),
-		FAKE("a server clock that is slewed has not jumped",
-		     server_clock_that_is_slewed_has_not_jumped),
-		FAKE("a server's clock that jumped decides no more",
-		     server_clock_that_jumped_decides_no_more),
-		FAKE("a small jump is seen after a long time",
-		     small_jump_is_seen_after_a_long_time),
-		FAKE("who has more left than its TTL is observed",
-		     who_has_more_left_than_its_ttl_is_observed),
-		FAKE("the reaper observes who has more left than its TTL",
-		     reaper_observes_who_has_more_left_than_its_ttl),
-		FAKE("a clock that has kept its pace for a day decides again",
-		     clock_that_has_kept_its_pace_for_a_day_decides_again),
-		FAKE("a clock that jumps again is watched for another day",
-		     clock_that_jumps_again_is_watched_for_another_day),
-		FAKE("a lease past its maximum is swept",
-		     lease_past_its_maximum_is_swept),
-		FAKE("a waiter looks again when the maximum is over",
-		     waiter_looks_again_when_the_maximum_is_over),
-		FAKE("an observer waits for the whole maximum",
-		     observer_waits_for_the_whole_maximum),
-		FAKE("an observer that cannot look leaves it alone",
-		     observer_that_cannot_look_leaves_it_alone),
-		FAKE("an eviction that is refused leaves the holder",
-		     eviction_that_is_refused_leaves_the_holder),
-		FAKE("reap removes the dead and counts them",
-		     reap_removes_the_dead_and_counts_them),
-		FAKE("the reaper thread reaps on its timer",
-		     reaper_thread_reaps_on_its_timer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

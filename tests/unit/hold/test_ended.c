@@ -37,7 +37,7 @@ static bool is_free(void *arg)
 	return fake_lease("job") == 0 && fake_row("job") == 0;
 }
 
-static void hold_ends_at_its_maximum(void **state)
+FAKE(hold_ends_at_its_maximum, "a hold ends at its maximum")
 {
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
@@ -72,13 +72,13 @@ static void hold_ends_at_its_maximum(void **state)
 	}
 }
 
-static void maximum_counts_from_the_first_sending(void **state)
+FAKE(maximum_counts_from_the_first_sending,
+     "the maximum counts from the first sending")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
 						      .result = RLK_UNCLEAR,
 						      .ms = 700 });
@@ -89,9 +89,32 @@ static void maximum_counts_from_the_first_sending(void **state)
 	fake_end(lock, client);
 }
 
+/* What was asked for before, and refused, has nothing to do with it. */
+FAKE(maximum_of_a_wait_counts_from_its_last_question,
+     "the maximum of a wait counts from its last question")
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
+	struct fake_person *bob = fake_person();
+	struct rowlock_errinfo err;
+
+	fake_session_add(7);
+	fake_lease_add("job", 70, 7);
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await(FAKE_ACQUIRE, 1);
+	fake_advance(8000);
+	fake_lease_remove("job");
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_in_range(rowlock_remaining_ms(lock), 16000, 18000);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+	fake_end(lock, client);
+}
+
 /* Until it is known what became of the first sending, its row counts: nobody
  * merely looks, as he would see the name held by that very row. */
-static void conflict_between_does_not_move_the_maximum(void **state)
+FAKE(conflict_between_does_not_move_the_maximum,
+     "a conflict between does not move the maximum")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
@@ -99,7 +122,6 @@ static void conflict_between_does_not_move_the_maximum(void **state)
 	struct rowlock_errinfo err;
 	int64_t sent_ms = fake_now();
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
 						      .given = true,
 						      .result = RLK_UNCLEAR });
@@ -122,14 +144,14 @@ static void conflict_between_does_not_move_the_maximum(void **state)
 	fake_end(lock, client);
 }
 
-static void grant_whose_maximum_is_over_is_given_back(void **state)
+FAKE(grant_whose_maximum_is_over_is_given_back,
+     "a grant whose maximum is over is given back")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
 	struct fake_person *bob = fake_person();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	assert_ok(fake_pass_hear(bob, &err));
@@ -144,13 +166,13 @@ static void grant_whose_maximum_is_over_is_given_back(void **state)
 
 /* A DELETE was sent for it: what still comes of that one, and who has seen its
  * row, shall not take the next one for it. */
-static void attempt_that_was_given_back_is_not_asked_for_again(void **state)
+FAKE(attempt_that_was_given_back_is_not_asked_for_again,
+     "an attempt that was given back is not asked for again")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
@@ -162,13 +184,13 @@ static void attempt_that_was_given_back_is_not_asked_for_again(void **state)
 	fake_end(lock, client);
 }
 
-static void late_grant_that_cannot_be_given_back_is_removed(void **state)
+FAKE(late_grant_that_cannot_be_given_back_is_removed,
+     "a late grant that cannot be given back is removed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
 						      .skip = true,
@@ -182,7 +204,8 @@ static void late_grant_that_cannot_be_given_back_is_removed(void **state)
 
 /* --------------------------------------------------------------- break */
 
-static void break_is_known_by_the_next_beat_and_ends_only_that_one(void **state)
+FAKE(break_is_known_by_the_next_beat_and_ends_only_that_one,
+     "a break is known by the next beat and ends only that one")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
@@ -190,7 +213,6 @@ static void break_is_known_by_the_next_beat_and_ends_only_that_one(void **state)
 	struct test_event told = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(a, note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
@@ -216,7 +238,8 @@ static void break_is_known_by_the_next_beat_and_ends_only_that_one(void **state)
 }
 
 /* It was acquired while the look was under way, which does not show it. */
-static void break_ends_no_lease_that_came_after_the_look(void **state)
+FAKE(break_ends_no_lease_that_came_after_the_look,
+     "a break ends no lease that came after the look")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
@@ -224,7 +247,6 @@ static void break_ends_no_lease_that_came_after_the_look(void **state)
 	struct test_event told = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(a, note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
 	fake_lease_break("a");
@@ -247,7 +269,24 @@ static void break_ends_no_lease_that_came_after_the_look(void **state)
 	test_event_end(&told);
 }
 
-static void break_while_the_grant_is_on_its_way_is_known_too(void **state)
+FAKE(verify_knows_at_once, "verify knows at once")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_verify(lock, &err));
+	/* No answer: nothing is known, nothing is changed. */
+	fake_next(FAKE_CONFIRM, no_beat);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(rowlock_held(lock), 1);
+	fake_lease_break("job");
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+}
+
+FAKE(break_while_the_grant_is_on_its_way_is_known_too,
+     "a break while the grant is on its way is known, too")
 {
 	struct rowlock_client_options options = fake_options();
 	struct fake_person *bob = fake_person();
@@ -257,7 +296,6 @@ static void break_while_the_grant_is_on_its_way_is_known_too(void **state)
 	struct rowlock *b;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	options.call_timeout_ms = 60000;
 	client = fake_client_with(&options);
 	a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
@@ -290,32 +328,10 @@ static void break_while_the_grant_is_on_its_way_is_known_too(void **state)
 	test_event_end(&told);
 }
 
-static void verify_knows_at_once(void **state)
+FAKE(break_by_us_ends_anybodys_hold, "a break by us ends anybody's hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_CLIENT();
 
-	(void) state;
-	assert_ok(rowlock_acquire(lock, 0, &err));
-	assert_ok(rowlock_verify(lock, &err));
-	/* No answer: nothing is known, nothing is changed. */
-	fake_next(FAKE_CONFIRM, no_beat);
-	assert_code(rowlock_verify(lock, &err), ROWLOCK_ECONNECT, &err);
-	assert_int_equal(rowlock_held(lock), 1);
-	fake_lease_break("job");
-	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	assert_int_equal(rowlock_held(lock), 0);
-	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
-}
-
-static void break_by_us_ends_anybodys_hold(void **state)
-{
-	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
-
-	(void) state;
 	assert_code(rowlock_break(client, ROWLOCK_LEASE, "job", &err),
 		    ROWLOCK_ENOTHELD, &err);
 	fake_session_add(77);
@@ -325,57 +341,6 @@ static void break_by_us_ends_anybodys_hold(void **state)
 	fake_next(FAKE_END, no_beat);
 	assert_code(rowlock_break(client, ROWLOCK_LEASE, "job", &err),
 		    ROWLOCK_ECONNECT, &err);
-	fake_client_end(client);
 }
 
-/* What was asked for before, and refused, has nothing to do with it. */
-static void maximum_of_a_wait_counts_from_its_last_question(void **state)
-{
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
-	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
-
-	(void) state;
-	fake_session_add(7);
-	fake_lease_add("job", 70, 7);
-	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
-	fake_await(FAKE_ACQUIRE, 1);
-	fake_advance(8000);
-	fake_lease_remove("job");
-	assert_ok(fake_pass_hear(bob, &err));
-	assert_in_range(rowlock_remaining_ms(lock), 16000, 18000);
-	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
-	fake_end(lock, client);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a hold ends at its maximum", hold_ends_at_its_maximum),
-		FAKE("the maximum counts from the first sending",
-		     maximum_counts_from_the_first_sending),
-		FAKE("the maximum of a wait counts from its last question",
-		     maximum_of_a_wait_counts_from_its_last_question),
-		FAKE("a conflict between does not move the maximum",
-		     conflict_between_does_not_move_the_maximum),
-		FAKE("a grant whose maximum is over is given back",
-		     grant_whose_maximum_is_over_is_given_back),
-		FAKE("an attempt that was given back is not asked for again",
-		     attempt_that_was_given_back_is_not_asked_for_again),
-		FAKE("a late grant that cannot be given back is removed",
-		     late_grant_that_cannot_be_given_back_is_removed),
-		FAKE("a break is known by the next beat and ends only that one",
-		     break_is_known_by_the_next_beat_and_ends_only_that_one),
-		FAKE("a break ends no lease that came after the look",
-		     break_ends_no_lease_that_came_after_the_look),
-		FAKE("verify knows at once", verify_knows_at_once),
-		FAKE("a break while the grant is on its way is known, too",
-		     break_while_the_grant_is_on_its_way_is_known_too),
-		FAKE("a break by us ends anybody's hold",
-		     break_by_us_ends_anybodys_hold),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -46,13 +46,13 @@ static void expect_free(struct rowlock_client *client)
 	fake_lock_end(other);
 }
 
-static void name_is_nobodys_until_its_time_is_over(void **state)
+FAKE(name_is_nobodys_until_its_time_is_over,
+     "the name is nobody's until its time is over")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_KEEP_TAKE), 1);
@@ -61,11 +61,11 @@ static void name_is_nobodys_until_its_time_is_over(void **state)
 }
 
 /* A wait has its time for all that comes with the grant. */
-static void keep_without_an_answer_is_a_wait_that_timed_out(void **state)
+FAKE(keep_without_an_answer_is_a_wait_that_timed_out,
+     "a keep without an answer is a wait that timed out")
 {
 	static const enum fake_op steps[] = { FAKE_OPEN, FAKE_KEEP_TAKE };
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(steps); i++) {
 		struct rowlock_client *client = client_with_session();
 		struct rowlock *lock = keeping_lock(client);
@@ -89,14 +89,14 @@ static void keep_without_an_answer_is_a_wait_that_timed_out(void **state)
 
 /* Its row may be there since it was sent: its time counts from then, not from
  * the answer. */
-static void hold_is_no_longer_good_than_its_keep(void **state)
+FAKE(hold_is_no_longer_good_than_its_keep,
+     "a hold is no longer good than its keep")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
 	int64_t t0 = fake_now(), until;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_OPEN, (struct fake_answer){ .creep_ms = 4000 });
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	rlk_mutex_lock(&client->mutex);
@@ -107,16 +107,4 @@ static void hold_is_no_longer_good_than_its_keep(void **state)
 	fake_end(lock, client);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE("the name is nobody's until its time is over",
-		     name_is_nobodys_until_its_time_is_over),
-		FAKE("a keep without an answer is a wait that timed out",
-		     keep_without_an_answer_is_a_wait_that_timed_out),
-		FAKE("a hold is no longer good than its keep",
-		     hold_is_no_longer_good_than_its_keep),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

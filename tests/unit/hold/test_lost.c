@@ -61,14 +61,13 @@ static void flush(struct rowlock_client *client)
 	told_end(&told);
 }
 
-static void callback_runs_once_for_a_lost_hold(void **state)
+FAKE(callback_runs_once_for_a_lost_hold, "a callback runs once for a lost hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told told = told_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, note, &told);
 	fake_always(FAKE_BEAT, no_beat);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -94,14 +93,13 @@ static void callback_runs_once_for_a_lost_hold(void **state)
 	told_end(&told);
 }
 
-static void release_calls_nobody(void **state)
+FAKE(release_calls_nobody, "a release calls nobody")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told told = told_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, note, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -116,7 +114,8 @@ static void release_calls_nobody(void **state)
 }
 
 /* Both ends of the return: before, the caller may never see the hold. */
-static void loss_is_told_when_its_acquire_returns(void **state)
+FAKE(loss_is_told_when_its_acquire_returns,
+     "a loss is told when its acquire returns")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
@@ -125,7 +124,6 @@ static void loss_is_told_when_its_acquire_returns(void **state)
 	struct rowlock_errinfo err;
 	uint64_t token;
 
-	(void) state;
 	rowlock_on_lost(lock, note, &told);
 	assert_ok(rlk_acquire(lock, 0, &err));
 	assert_int_equal(rowlock_held(lock), 0);
@@ -149,14 +147,14 @@ static void loss_is_told_when_its_acquire_returns(void **state)
 	told_end(&told);
 }
 
-static void callback_that_comes_late_is_called_once(void **state)
+FAKE(callback_that_comes_late_is_called_once,
+     "a callback that comes late is called once")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told told = told_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
@@ -170,7 +168,7 @@ static void callback_that_comes_late_is_called_once(void **state)
 	told_end(&told);
 }
 
-static void every_handle_of_a_hold_is_told(void **state)
+FAKE(every_handle_of_a_hold_is_told, "every handle of a hold is told")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a =
@@ -182,7 +180,6 @@ static void every_handle_of_a_hold_is_told(void **state)
 	struct told told[3] = { told_new(), told_new(), told_new() };
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(a, note, &told[0]);
 	rowlock_on_lost(b, note, &told[1]);
 	rowlock_on_lost(c, note, &told[2]);
@@ -217,14 +214,14 @@ static void use_and_free(struct rowlock *lock, void *arg)
 	test_event_set(&told->event);
 }
 
-static void callback_may_free_its_lock_but_not_the_client(void **state)
+FAKE(callback_may_free_its_lock_but_not_the_client,
+     "a callback may free its lock but not the client")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told told = told_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, use_and_free, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* No call of ours is under way then. */
@@ -251,7 +248,8 @@ static void free_all(struct rowlock *lock, void *arg)
 	test_event_set(&told->event);
 }
 
-static void callback_releases_what_its_handle_owns(void **state)
+FAKE(callback_releases_what_its_handle_owns,
+     "a callback releases what its handle owns")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
@@ -259,7 +257,6 @@ static void callback_releases_what_its_handle_owns(void **state)
 	struct told told = told_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, free_all, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* No call of ours is under way then. */
@@ -289,14 +286,14 @@ static bool sleeps_or_has_ended(void *arg)
 	return fake_sleepers() > 0 || !fake_busy(arg);
 }
 
-static void free_waits_for_a_callback_that_is_running(void **state)
+FAKE(free_waits_for_a_callback_that_is_running,
+     "free waits for a callback that is running")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told told = told_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	told.other = fake_person();
 	rowlock_on_lost(lock, linger, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -314,7 +311,8 @@ static void free_waits_for_a_callback_that_is_running(void **state)
 	told_end(&told);
 }
 
-static void callback_that_replaces_one_not_yet_run_is_told(void **state)
+FAKE(callback_that_replaces_one_not_yet_run_is_told,
+     "a callback that replaces one not yet run is told")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
@@ -324,7 +322,6 @@ static void callback_that_replaces_one_not_yet_run_is_told(void **state)
 	struct told new = told_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	/* The notifier is busy with another's. */
 	first.other = fake_person();
 	rowlock_on_lost(busy, linger, &first);
@@ -362,7 +359,7 @@ static void lose(struct rowlock *lock, const char *name)
 
 /* While the notifier is in another's callback, two holds of one handle are
  * lost, with a third one's between them. */
-static void each_loss_is_told_once_however_late(void **state)
+FAKE(each_loss_is_told_once_however_late, "each loss is told once however late")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
@@ -373,7 +370,6 @@ static void each_loss_is_told_once_however_late(void **state)
 	struct told once = told_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	first.other = fake_person();
 	rowlock_on_lost(busy, linger, &first);
 	rowlock_on_lost(lock, note, &twice);
@@ -399,7 +395,8 @@ static void each_loss_is_told_once_however_late(void **state)
 	told_end(&once);
 }
 
-static void handle_that_waits_to_be_told_may_be_freed(void **state)
+FAKE(handle_that_waits_to_be_told_may_be_freed,
+     "a handle that waits to be told may be freed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
@@ -408,7 +405,6 @@ static void handle_that_waits_to_be_told_may_be_freed(void **state)
 	struct told told = told_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	first.other = fake_person();
 	rowlock_on_lost(busy, linger, &first);
 	rowlock_on_lost(lock, note, &told);
@@ -426,31 +422,4 @@ static void handle_that_waits_to_be_told_may_be_freed(void **state)
 	told_end(&told);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a callback runs once for a lost hold",
-		     callback_runs_once_for_a_lost_hold),
-		FAKE("a release calls nobody", release_calls_nobody),
-		FAKE("a loss is told when its acquire returns",
-		     loss_is_told_when_its_acquire_returns),
-		FAKE("a callback that comes late is called once",
-		     callback_that_comes_late_is_called_once),
-		FAKE("every handle of a hold is told",
-		     every_handle_of_a_hold_is_told),
-		FAKE("a callback may free its lock but not the client",
-		     callback_may_free_its_lock_but_not_the_client),
-		FAKE("a callback releases what its handle owns",
-		     callback_releases_what_its_handle_owns),
-		FAKE("free waits for a callback that is running",
-		     free_waits_for_a_callback_that_is_running),
-		FAKE("a callback that replaces one not yet run is told",
-		     callback_that_replaces_one_not_yet_run_is_told),
-		FAKE("each loss is told once however late",
-		     each_loss_is_told_once_however_late),
-		FAKE("a handle that waits to be told may be freed",
-		     handle_that_waits_to_be_told_may_be_freed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

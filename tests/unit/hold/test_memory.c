@@ -35,7 +35,8 @@ static bool has_its_threads(const struct rowlock_client *client)
 	       client->chores.started;
 }
 
-static void client_survives_every_failing_allocation(void **state)
+FAKE(client_survives_every_failing_allocation,
+     "a client survives every failing allocation")
 {
 	const struct rowlock_client_options options = fake_options();
 	unsigned int number = 0;
@@ -232,38 +233,38 @@ static void run(void **state, enum rowlock_strategy strategy, step_fn step,
 	assert_true(refused >= least_refused);
 }
 
-static void lock_survives(void **state)
+FAKE(lock_survives, "so does a lock's making")
 {
 	/* The handle, and its name. */
 	run(state, ROWLOCK_LEASE, lock_new, 2);
 }
 
-static void acquire_survives(void **state)
+FAKE(acquire_survives, "so does an acquire")
 {
 	/* The waker, the hold, the ticket, the session. */
 	run(state, ROWLOCK_LEASE, acquire, 4);
 	run(state, ROWLOCK_ROW, acquire, 2);
 }
 
-static void wait_survives(void **state)
+FAKE(wait_survives, "so does a wait for a bell")
 {
 	/* As an acquire, and what keeps the bell. */
 	run(state, ROWLOCK_LEASE, await_bell, 5);
 }
 
-static void use_survives(void **state)
+FAKE(use_survives, "so do token, verify and release")
 {
 	run(state, ROWLOCK_LEASE, use, 0);
 	run(state, ROWLOCK_ROW, use, 0);
 }
 
-static void loss_survives(void **state)
+FAKE(loss_survives, "so does a loss")
 {
 	run(state, ROWLOCK_LEASE, lose, 0);
 	run(state, ROWLOCK_ROW, lose, 0);
 }
 
-static void list_survives(void **state)
+FAKE(list_survives, "so does a list")
 {
 	run(state, ROWLOCK_LEASE, list, 3);
 }
@@ -292,14 +293,13 @@ static void give_back(struct rowlock *lock)
 
 /* A client may have a hundred thousand. A handle, its name, its hold: besides
  * them each has a place in the table, of 8 to 16 bytes. */
-static void lease_that_is_held_takes_336_bytes(void **state)
+FAKE(lease_that_is_held_takes_336_bytes, "a lease that is held takes 336 bytes")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *first = acquired(client, 0);
 	struct rowlock *locks[MANY];
 	long each = LONG_MAX;
 
-	(void) state;
 	/* malloc() gives some of them 16 bytes more, which it had left. */
 	for (int i = 0; i < MANY; i++) {
 		long before = fake_memory_bytes();
@@ -321,13 +321,12 @@ _Static_assert(sizeof(struct rowlock_client) < 16384,
 	       "a client takes less than 16 KiB");
 
 /* The hold, and a ticket for each of the two: the rest is there. */
-static void lone_pair_takes_three_allocations(void **state)
+FAKE(lone_pair_takes_three_allocations, "a lone pair takes three allocations")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = acquired(client, 0);
 	long before;
 
-	(void) state;
 	assert_int_equal(rowlock_release(lock, NULL), 0);
 	before = fake_memory_made();
 	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
@@ -336,22 +335,4 @@ static void lone_pair_takes_three_allocations(void **state)
 	fake_end(lock, client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a client survives every failing allocation",
-		     client_survives_every_failing_allocation),
-		FAKE("so does a lock's making", lock_survives),
-		FAKE("so does an acquire", acquire_survives),
-		FAKE("so does a wait for a bell", wait_survives),
-		FAKE("so do token, verify and release", use_survives),
-		FAKE("so does a loss", loss_survives),
-		FAKE("so does a list", list_survives),
-		FAKE("a lease that is held takes 336 bytes",
-		     lease_that_is_held_takes_336_bytes),
-		FAKE("a lone pair takes three allocations",
-		     lone_pair_takes_three_allocations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

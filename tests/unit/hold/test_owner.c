@@ -7,16 +7,15 @@
 #include "core/client.h"
 #include "test.h"
 
-static void thread_that_owns_enters_through_any_handle(void **state)
+FAKE(thread_that_owns_enters_through_any_handle,
+     "a thread that owns enters again through any handle")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct rowlock *b =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
@@ -35,16 +34,15 @@ static void thread_that_owns_enters_through_any_handle(void **state)
 	assert_int_equal(fake_lease("job"), 0);
 	fake_lock_end(a);
 	fake_lock_end(b);
-	fake_client_end(client);
 }
 
 /* In an event loop one thread works for many: its handles exclude each other.
  */
-static void another_handle_of_the_thread_is_kept_out(void **state)
+FAKE(another_handle_of_the_thread_is_kept_out,
+     "another handle of the thread is kept out")
 {
 	static const unsigned int flags[] = { 0, ROWLOCK_OWNER_THREAD };
 
-	(void) state;
 	for (size_t i = 0; i < 3; i++) {
 		struct rowlock_client *client = fake_client();
 		struct rowlock *a =
@@ -70,7 +68,8 @@ static void another_handle_of_the_thread_is_kept_out(void **state)
 	}
 }
 
-static void outer_handle_may_be_released_before_the_inner(void **state)
+FAKE(outer_handle_may_be_released_before_the_inner,
+     "the outer handle may be released before the inner")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a =
@@ -79,7 +78,6 @@ static void outer_handle_may_be_released_before_the_inner(void **state)
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
 	assert_ok(rowlock_release(a, &err));
@@ -92,15 +90,14 @@ static void outer_handle_may_be_released_before_the_inner(void **state)
 	fake_end(b, client);
 }
 
-static void lock_that_is_not_reentrant_says_deadlock(void **state)
+FAKE(lock_that_is_not_reentrant_says_deadlock,
+     "a lock that is not reentrant says deadlock")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *b =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, "job");
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_code(rowlock_acquire(b, ROWLOCK_FOREVER, &err),
 		    ROWLOCK_EDEADLOCK, &err);
@@ -112,18 +109,16 @@ static void lock_that_is_not_reentrant_says_deadlock(void **state)
 	assert_ok(rowlock_release(b, &err));
 	fake_lock_end(a);
 	fake_lock_end(b);
-	fake_client_end(client);
 }
 
-static void another_thread_neither_enters_nor_releases(void **state)
+FAKE(another_thread_neither_enters_nor_releases,
+     "another thread neither enters nor releases")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *mine = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ENOTOWNER,
 		    NULL);
@@ -140,20 +135,18 @@ static void another_thread_neither_enters_nor_releases(void **state)
 	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_lock_end(mine);
-	fake_client_end(client);
 }
 
-static void handle_that_owns_is_released_by_any_thread(void **state)
+FAKE(handle_that_owns_is_released_by_any_thread,
+     "a handle that owns is released by any thread")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct rowlock *other =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* The same thread, but another owner. */
 	assert_code(rowlock_acquire(other, 0, &err), ROWLOCK_EBUSY, &err);
@@ -166,15 +159,14 @@ static void handle_that_owns_is_released_by_any_thread(void **state)
 	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 /* An acquire looks twice at the clock, and each look may be the one that finds
  * the time of the handle's hold up. A handle that is not re-entrant asks afresh
  * then: its row may still be there. */
-static void hold_that_ends_during_an_acquire_is_lost(void **state)
+FAKE(hold_that_ends_during_an_acquire_is_lost,
+     "a hold that ends during an acquire is lost")
 {
-	(void) state;
 	for (unsigned int i = 0; i < 4; i++) {
 		bool nests = i % 2 == 0;
 		struct rowlock_client *client = fake_client();
@@ -198,24 +190,4 @@ static void hold_that_ends_during_an_acquire_is_lost(void **state)
 	}
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a thread that owns enters again through any handle",
-		     thread_that_owns_enters_through_any_handle),
-		FAKE("another handle of the thread is kept out",
-		     another_handle_of_the_thread_is_kept_out),
-		FAKE("the outer handle may be released before the inner",
-		     outer_handle_may_be_released_before_the_inner),
-		FAKE("a lock that is not reentrant says deadlock",
-		     lock_that_is_not_reentrant_says_deadlock),
-		FAKE("another thread neither enters nor releases",
-		     another_thread_neither_enters_nor_releases),
-		FAKE("a handle that owns is released by any thread",
-		     handle_that_owns_is_released_by_any_thread),
-		FAKE("a hold that ends during an acquire is lost",
-		     hold_that_ends_during_an_acquire_is_lost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

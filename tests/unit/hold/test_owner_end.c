@@ -17,7 +17,8 @@ static bool job_is_free(void *arg)
 	return fake_lease("job") == 0 && fake_row("job") == 0;
 }
 
-static void hold_of_a_thread_that_ends_is_lost(void **state)
+FAKE(hold_of_a_thread_that_ends_is_lost,
+     "the hold of a thread that ends is lost")
 {
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = fake_client();
@@ -48,9 +49,10 @@ static void hold_of_a_thread_that_ends_is_lost(void **state)
 	}
 }
 
-static void other_holds_are_left_alone(void **state)
+FAKE(other_holds_are_left_alone,
+     "holds of other threads and of handles are left alone")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *mine = fake_lock(client, ROWLOCK_LEASE, 0, "mine");
 	struct rowlock *handles =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "handle");
@@ -58,9 +60,7 @@ static void other_holds_are_left_alone(void **state)
 	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_OWNER_HANDLE, "handle");
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(mine, 0, &err));
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, handles, 0), 0);
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, row, 0), 0);
@@ -74,11 +74,10 @@ static void other_holds_are_left_alone(void **state)
 	fake_lock_end(handles);
 	fake_lock_end(row);
 	fake_lock_end(lock);
-	fake_client_end(client);
 }
 
 /* The name is nobody's here at once; in the server, a moment later. */
-static void waiter_of_the_same_client_goes_on(void **state)
+FAKE(waiter_of_the_same_client_goes_on, "a waiter of the same client goes on")
 {
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = fake_client();
@@ -107,15 +106,12 @@ static void says_why(struct rowlock_errinfo *err)
 	assert_non_null(strstr(err->message, "its owner ended"));
 }
 
-static void handle_that_is_left_is_anybodys(void **state)
+FAKE(handle_that_is_left_is_anybodys, "a handle that is left is anybody's")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	uint64_t token;
 
-	(void) state;
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTOWNER, &err);
 	fake_person_end(bob);
@@ -135,19 +131,17 @@ static void handle_that_is_left_is_anybodys(void **state)
 	fake_until(job_is_free, NULL);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void released_and_lost_holds_are_not_lost_by_an_end(void **state)
+FAKE(released_and_lost_holds_are_not_lost_by_an_end,
+     "what was released or lost before is not lost by an end")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *lost = fake_lock(client, ROWLOCK_LEASE, 0, "gone");
 	struct fake_person *bob = fake_person();
 	_Atomic int told = 0;
-	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lost, fake_count_loss, &told);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
@@ -166,11 +160,11 @@ static void released_and_lost_holds_are_not_lost_by_an_end(void **state)
 	fake_lock_end(lock);
 	fake_lock_end(lost);
 	assert_int_equal(told, 1);
-	fake_client_end(client);
 }
 
 /* What is handed over is the next owner's debt, and not the last one's. */
-static void handed_over_hold_is_lost_with_its_last_owner(void **state)
+FAKE(handed_over_hold_is_lost_with_its_last_owner,
+     "a hold that was handed over is lost with its last owner")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -178,7 +172,6 @@ static void handed_over_hold_is_lost_with_its_last_owner(void **state)
 	struct fake_person *bob = fake_person();
 	struct fake_person *carol = fake_person();
 
-	(void) state;
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
 	fake_tell(carol, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
 	fake_await_line(next, 1);
@@ -205,7 +198,7 @@ static void count_lines(enum rowlock_log_level level, const char *message,
 }
 
 /* Once, however often the server does not answer to the removal. */
-static void log_tells_of_it_once(void **state)
+FAKE(log_tells_of_it_once, "the log tells of it once")
 {
 	struct rowlock_client_options options = fake_options();
 	_Atomic int lines = 0;
@@ -213,7 +206,6 @@ static void log_tells_of_it_once(void **state)
 	struct fake_person *bob = fake_person();
 	struct rowlock *lock;
 
-	(void) state;
 	options.log = count_lines;
 	options.log_arg = (void *) &lines;
 	client = fake_client_with(&options);
@@ -231,23 +223,4 @@ static void log_tells_of_it_once(void **state)
 	assert_int_equal(lines, 1);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("the hold of a thread that ends is lost",
-		     hold_of_a_thread_that_ends_is_lost),
-		FAKE("holds of other threads and of handles are left alone",
-		     other_holds_are_left_alone),
-		FAKE("a waiter of the same client goes on",
-		     waiter_of_the_same_client_goes_on),
-		FAKE("a handle that is left is anybody's",
-		     handle_that_is_left_is_anybodys),
-		FAKE("what was released or lost before is not lost by an end",
-		     released_and_lost_holds_are_not_lost_by_an_end),
-		FAKE("a hold that was handed over is lost with its last owner",
-		     handed_over_hold_is_lost_with_its_last_owner),
-		FAKE("the log tells of it once", log_tells_of_it_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -31,7 +31,7 @@ static bool nothing_is_lent(void *arg)
 	return fake_lent(RLK_BAY_ROW) == 0;
 }
 
-static void hold_is_lost_with_its_socket(void **state)
+FAKE(hold_is_lost_with_its_socket, "a hold is lost with its socket")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -39,7 +39,6 @@ static void hold_is_lost_with_its_socket(void **state)
 	struct test_event event = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_acquire(other, 0, &err));
@@ -64,36 +63,11 @@ static void hold_is_lost_with_its_socket(void **state)
 	test_event_end(&event);
 }
 
-/* Its socket is watched since the first hold. */
-static void second_hold_on_a_connection_is_lost_with_it(void **state)
-{
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
-	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
-
-	(void) state;
-	assert_ok(rowlock_acquire(lock, 0, &err));
-	assert_ok(rowlock_release(lock, &err));
-	assert_ok(rowlock_acquire(other, 0, &err));
-	assert_true(fake_row("other") == fake_call(FAKE_ACQUIRE, 0).conn);
-	rowlock_on_lost(other, note, &event);
-	fake_row_hang_up("other");
-	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
-		     rowlock_name(other),
-		     (unsigned long long) rowlock_remaining_ms(other));
-	assert_int_equal(rowlock_held(other), 0);
-	fake_lock_end(lock);
-	fake_lock_end(other);
-	fake_client_end(client);
-	test_event_end(&event);
-}
-
 #define MANY 12
 
 /* The deadline thread sees them at one look; every second one has ended. */
-static void holds_that_end_together_are_told_apart(void **state)
+FAKE(holds_that_end_together_are_told_apart,
+     "holds that end together are told apart")
 {
 	struct rowlock_client_options options = fake_options();
 	struct test_event events[MANY];
@@ -102,7 +76,6 @@ static void holds_that_end_together_are_told_apart(void **state)
 	struct rowlock_errinfo err;
 	char names[MANY][16];
 
-	(void) state;
 	client = fake_client_with(&options);
 	for (int i = 0; i < MANY; i++) {
 		snprintf(names[i], sizeof(names[i]), "job-%d", i);
@@ -129,40 +102,37 @@ static void holds_that_end_together_are_told_apart(void **state)
 	fake_client_end(client);
 }
 
+/* Its socket is watched since the first hold. */
+FAKE(second_hold_on_a_connection_is_lost_with_it,
+     "a second hold on a connection is lost with it")
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
+	struct test_event event = test_event_new();
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_acquire(other, 0, &err));
+	assert_true(fake_row("other") == fake_call(FAKE_ACQUIRE, 0).conn);
+	rowlock_on_lost(other, note, &event);
+	fake_row_hang_up("other");
+	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
+		     rowlock_name(other),
+		     (unsigned long long) rowlock_remaining_ms(other));
+	assert_int_equal(rowlock_held(other), 0);
+	fake_lock_end(lock);
+	fake_lock_end(other);
+	fake_client_end(client);
+	test_event_end(&event);
+}
+
 static bool end_was_seen(void *arg)
 {
 	const struct rowlock_client *client = arg;
 
 	return client->stray_ends > 0;
-}
-
-/* Its last answer is on the way, the end right behind it, and the deadline
- * thread is faster than who was granted. */
-static void end_before_the_hold_begins_is_not_missed(void **state)
-{
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct fake_person *person = fake_person();
-
-	(void) state;
-	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
-	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
-	/* After so long a wait it is confirmed first. */
-	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
-	fake_next(FAKE_CONFIRM, (struct fake_answer){ .given = true,
-						      .result = RLK_DONE,
-						      .wait = true });
-	fake_tell(person, FAKE_DO_ACQUIRE, lock, 60000);
-	fake_await(FAKE_CONFIRM, 1);
-	fake_row_hang_up("job");
-	fake_pass_until(end_was_seen, client);
-	fake_let(FAKE_CONFIRM);
-	assert_int_equal(fake_hear(person, NULL), 0);
-	assert_int_equal(rowlock_held(lock), 0);
-	assert_code(fake_ask(person, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
-		    NULL);
-	fake_person_end(person);
-	fake_end(lock, client);
 }
 
 struct expected {
@@ -177,13 +147,10 @@ static bool remains(void *arg)
 	return rowlock_remaining_ms(expected->lock) == expected->remaining_ms;
 }
 
-static void pings_keep_a_hold(void **state)
+FAKE(pings_keep_a_hold, "pings keep a hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
 	for (unsigned int i = 1; i <= 10; i++) {
@@ -194,16 +161,12 @@ static void pings_keep_a_hold(void **state)
 			    fake_row("job"));
 	}
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void late_pong_counts_from_its_ping(void **state)
+FAKE(late_pong_counts_from_its_ping, "a late pong counts from its ping")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 1000 });
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
@@ -212,16 +175,13 @@ static void late_pong_counts_from_its_ping(void **state)
 	fake_until(remains, &(struct expected){ lock, 7100 });
 	fake_let(FAKE_CONFIRM);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void late_answer_to_a_verify_counts_from_its_question(void **state)
+FAKE(late_answer_to_a_verify_counts_from_its_question,
+     "a late answer to a verify counts from its question")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 1000 });
 	/* The next ping is due by then. */
@@ -231,17 +191,15 @@ static void late_answer_to_a_verify_counts_from_its_question(void **state)
 	assert_int_equal(rowlock_remaining_ms(lock), 7100);
 	fake_let(FAKE_CONFIRM);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void failed_ping_loses_the_hold(void **state)
+FAKE(failed_ping_loses_the_hold, "a failed ping loses the hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct test_event event = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, no_answer);
@@ -262,14 +220,13 @@ static bool only_the_keeper_has_control(void *arg)
 	return fake_lent(RLK_BAY_CONTROL) == 2;
 }
 
-static void hanging_ping_loses_the_hold(void **state)
+FAKE(hanging_ping_loses_the_hold, "a hanging ping loses the hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct test_event event = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
@@ -296,13 +253,11 @@ static void hanging_ping_loses_the_hold(void **state)
 }
 
 /* It stands still: the hold may outlast that. */
-static void server_that_answers_nobody_ends_no_hold(void **state)
+FAKE(server_that_answers_nobody_ends_no_hold,
+     "a server that answers nobody ends no hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_PING, (struct fake_answer){ .wait = true });
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
@@ -319,11 +274,11 @@ static void server_that_answers_nobody_ends_no_hold(void **state)
 	fake_always(FAKE_PING, (struct fake_answer){ .given = false });
 	fake_let(FAKE_PING);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 /* Whatever asks on the hold's connection meanwhile. */
-static void verify_without_an_answer_ends_no_hold(void **state)
+FAKE(verify_without_an_answer_ends_no_hold,
+     "a verify without an answer ends no hold")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -331,7 +286,6 @@ static void verify_without_an_answer_ends_no_hold(void **state)
 	struct rowlock *lock;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	options.call_timeout_ms = 100;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -356,14 +310,14 @@ static void verify_without_an_answer_ends_no_hold(void **state)
 	fake_end(lock, client);
 }
 
-static void hold_that_nobody_answers_for_ends_at_its_deadline(void **state)
+FAKE(hold_that_nobody_answers_for_ends_at_its_deadline,
+     "a hold that nobody answers for ends at its deadline")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct test_event event = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_PING, no_answer);
@@ -395,16 +349,15 @@ static bool is_fenced_often(void *arg)
 
 /* The server ends it, an idle bound after it last heard of it, and a margin:
  * then there is nothing to end any more. */
-static void session_that_cannot_be_ended_ends_by_itself(void **state)
+FAKE(session_that_cannot_be_ended_ends_by_itself,
+     "a session that cannot be ended ends by itself")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
-	struct rowlock_errinfo err;
 	uint64_t first, second;
 	unsigned int fences;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	first = fake_row("job");
 	fake_always(FAKE_CONFIRM, no_answer);
@@ -421,18 +374,15 @@ static void session_that_cannot_be_ended_ends_by_itself(void **state)
 	assert_true(fences_of(first) <= fences + 1);
 	fake_lock_end(lock);
 	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 /* A statement that is interrupted may have locked the row already: before the
  * connection is used again its transaction ends. */
-static void interrupted_try_keeps_nothing_locked(void **state)
+FAKE(interrupted_try_keeps_nothing_locked,
+     "an interrupted try keeps nothing locked")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true, .result = RLK_AGAIN });
@@ -442,16 +392,13 @@ static void interrupted_try_keeps_nothing_locked(void **state)
 	assert_true(fake_call(FAKE_RELEASE, 0).order <
 		    fake_call(FAKE_ACQUIRE, 1).order);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void hold_is_over_at_its_bound_whatever_threads_do(void **state)
+FAKE(hold_is_over_at_its_bound_whatever_threads_do,
+     "a hold is over at its bound, whatever threads do")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	/* The pinger may wake by itself just now. */
 	fake_always(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -460,17 +407,16 @@ static void hold_is_over_at_its_bound_whatever_threads_do(void **state)
 	fake_creep(1);
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
-static void pong_after_the_bound_brings_nothing_back(void **state)
+FAKE(pong_after_the_bound_brings_nothing_back,
+     "a pong after the bound brings nothing back")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct test_event event = test_event_new();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* The deadline thread sleeps until then, and is not woken. */
@@ -485,15 +431,60 @@ static void pong_after_the_bound_brings_nothing_back(void **state)
 	test_event_end(&event);
 }
 
-/* First: a ping asks the same, but of a hold that has begun. */
-static void grant_after_a_long_wait_is_confirmed_first(void **state)
+FAKE(confirming_a_grant_takes_no_longer_than_the_caller_has,
+     "confirming a grant takes no longer than the caller has")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
+	fake_row_unlock("job");
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 4500);
+	fake_await(FAKE_CONFIRM, 1);
+	fake_advance(600);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
+	fake_until(nothing_is_lent, NULL);
+	assert_int_equal(fake_row("job"), 0);
+	fake_person_end(bob);
+}
+
+FAKE(grant_that_cannot_be_confirmed_is_not_left_in_the_pool,
+     "a grant that cannot be confirmed is not left in the pool")
+{
+	FAKE_JOB(ROWLOCK_ROW, 0);
+	struct fake_person *bob = fake_person();
+
+	fake_row_unlock("job");
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
+	/* The connection is good, and has the row locked. */
+	fake_next(FAKE_CONFIRM,
+		  (struct fake_answer){ .given = true, .result = RLK_KILLED });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	assert_ok(fake_pass_hear(bob, &err));
+	assert_true(fake_call(FAKE_ACQUIRE, 0).conn !=
+		    fake_call(FAKE_ACQUIRE, 1).conn);
+	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
+	fake_person_end(bob);
+}
+
+FAKE(connection_that_comes_too_late_is_not_used,
+     "a connection that comes too late is not used")
+{
+	FAKE_JOB(ROWLOCK_ROW, 0);
+
+	fake_next(FAKE_GET, (struct fake_answer){ .ms = 1020 });
+	assert_code(rowlock_acquire(lock, 1000, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
+}
+
+/* First: a ping asks the same, but of a hold that has begun. */
+FAKE(grant_after_a_long_wait_is_confirmed_first,
+     "a grant after a long wait is confirmed first")
+{
+	FAKE_JOB(ROWLOCK_ROW, 0);
+	struct fake_person *bob = fake_person();
+
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
@@ -506,16 +497,13 @@ static void grant_after_a_long_wait_is_confirmed_first(void **state)
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void confirmed_grant_counts_from_when_that_was_asked(void **state)
+FAKE(confirmed_grant_counts_from_when_that_was_asked,
+     "a confirmed grant counts from when that was asked")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .ms = 600 });
@@ -525,72 +513,13 @@ static void confirmed_grant_counts_from_when_that_was_asked(void **state)
 	assert_int_equal(rowlock_remaining_ms(lock), 8100 - 600);
 	fake_let(FAKE_CONFIRM);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void confirming_a_grant_takes_no_longer_than_the_caller_has(void **state)
+FAKE(release_without_an_answer_says_lost,
+     "a release without an answer says lost")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
-	fake_row_unlock("job");
-	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
-	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
-	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 4500);
-	fake_await(FAKE_CONFIRM, 1);
-	fake_advance(600);
-	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
-	fake_until(nothing_is_lent, NULL);
-	assert_int_equal(fake_row("job"), 0);
-	fake_person_end(bob);
-	fake_end(lock, client);
-}
-
-static void grant_that_cannot_be_confirmed_is_not_left_in_the_pool(void **state)
-{
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
-
-	(void) state;
-	fake_row_unlock("job");
-	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
-	/* The connection is good, and has the row locked. */
-	fake_next(FAKE_CONFIRM,
-		  (struct fake_answer){ .given = true, .result = RLK_KILLED });
-	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
-	assert_ok(fake_pass_hear(bob, &err));
-	assert_true(fake_call(FAKE_ACQUIRE, 0).conn !=
-		    fake_call(FAKE_ACQUIRE, 1).conn);
-	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
-	fake_end(lock, client);
-}
-
-static void connection_that_comes_too_late_is_not_used(void **state)
-{
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
-
-	(void) state;
-	fake_next(FAKE_GET, (struct fake_answer){ .ms = 1020 });
-	assert_code(rowlock_acquire(lock, 1000, &err), ROWLOCK_ETIMEDOUT, &err);
-	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
-	fake_end(lock, client);
-}
-
-static void release_without_an_answer_says_lost(void **state)
-{
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
-
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_RELEASE, no_answer);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
@@ -602,16 +531,13 @@ static void release_without_an_answer_says_lost(void **state)
 		    fake_call(FAKE_RELEASE, 0).conn);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void verify_asks_on_the_holds_own_connection(void **state)
+FAKE(verify_asks_on_the_holds_own_connection,
+     "verify asks on the hold's own connection")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_advance(1000);
 	assert_ok(rowlock_verify(lock, &err));
@@ -619,58 +545,33 @@ static void verify_asks_on_the_holds_own_connection(void **state)
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
 	fake_next(FAKE_CONFIRM, no_answer);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
-int main(void)
+/* Its last answer is on the way, the end right behind it, and the deadline
+ * thread is faster than who was granted. */
+FAKE(end_before_the_hold_begins_is_not_missed,
+     "an end before the hold begins is not missed")
 {
-	static const struct CMUnitTest tests[] = {
-		FAKE("a hold is lost with its socket",
-		     hold_is_lost_with_its_socket),
-		FAKE("holds that end together are told apart",
-		     holds_that_end_together_are_told_apart),
-		FAKE("a second hold on a connection is lost with it",
-		     second_hold_on_a_connection_is_lost_with_it),
-		FAKE("pings keep a hold", pings_keep_a_hold),
-		FAKE("a late pong counts from its ping",
-		     late_pong_counts_from_its_ping),
-		FAKE("a late answer to a verify counts from its question",
-		     late_answer_to_a_verify_counts_from_its_question),
-		FAKE("a failed ping loses the hold",
-		     failed_ping_loses_the_hold),
-		FAKE("a hanging ping loses the hold",
-		     hanging_ping_loses_the_hold),
-		FAKE("a server that answers nobody ends no hold",
-		     server_that_answers_nobody_ends_no_hold),
-		FAKE("a verify without an answer ends no hold",
-		     verify_without_an_answer_ends_no_hold),
-		FAKE("a hold that nobody answers for ends at its deadline",
-		     hold_that_nobody_answers_for_ends_at_its_deadline),
-		FAKE("a session that cannot be ended ends by itself",
-		     session_that_cannot_be_ended_ends_by_itself),
-		FAKE("an interrupted try keeps nothing locked",
-		     interrupted_try_keeps_nothing_locked),
-		FAKE("a hold is over at its bound, whatever threads do",
-		     hold_is_over_at_its_bound_whatever_threads_do),
-		FAKE("a pong after the bound brings nothing back",
-		     pong_after_the_bound_brings_nothing_back),
-		FAKE("confirming a grant takes no longer than the caller has",
-		     confirming_a_grant_takes_no_longer_than_the_caller_has),
-		FAKE("a grant that cannot be confirmed is not left in the pool",
-		     grant_that_cannot_be_confirmed_is_not_left_in_the_pool),
-		FAKE("a connection that comes too late is not used",
-		     connection_that_comes_too_late_is_not_used),
-		FAKE("a grant after a long wait is confirmed first",
-		     grant_after_a_long_wait_is_confirmed_first),
-		FAKE("a confirmed grant counts from when that was asked",
-		     confirmed_grant_counts_from_when_that_was_asked),
-		FAKE("a release without an answer says lost",
-		     release_without_an_answer_says_lost),
-		FAKE("verify asks on the hold's own connection",
-		     verify_asks_on_the_holds_own_connection),
-		FAKE("an end before the hold begins is not missed",
-		     end_before_the_hold_begins_is_not_missed),
-	};
+	FAKE_JOB(ROWLOCK_ROW, 0);
+	struct fake_person *person = fake_person();
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
+	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
+	/* After so long a wait it is confirmed first. */
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .given = true,
+						      .result = RLK_DONE,
+						      .wait = true });
+	fake_tell(person, FAKE_DO_ACQUIRE, lock, 60000);
+	fake_await(FAKE_CONFIRM, 1);
+	fake_row_hang_up("job");
+	fake_pass_until(end_was_seen, client);
+	fake_let(FAKE_CONFIRM);
+	assert_int_equal(fake_hear(person, NULL), 0);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_code(fake_ask(person, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
+		    NULL);
+	fake_person_end(person);
 }
+
+CASE_MAIN(case_main)

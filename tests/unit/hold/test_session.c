@@ -11,14 +11,13 @@
 #include "core/client.h"
 #include "test.h"
 
-static void one_session_serves_all_leases(void **state)
+FAKE(one_session_serves_all_leases, "one session serves all leases")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *locks[10];
 	struct rowlock_errinfo err;
 	char name[] = "job0";
 
-	(void) state;
 	assert_int_equal(fake_count(FAKE_OPEN), 0);
 	for (int i = 0; i < 10; i++) {
 		name[3] = (char) ('0' + i);
@@ -37,31 +36,26 @@ static void one_session_serves_all_leases(void **state)
 	assert_int_equal(fake_sessions(), 0);
 }
 
-static void row_holds_need_no_session(void **state)
+FAKE(row_holds_need_no_session, "row holds need no session")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_OPEN), 0);
-	fake_end(lock, client);
 }
 
-static void those_who_come_meanwhile_wait_for_the_one_who_opens(void **state)
+FAKE(those_who_come_meanwhile_wait_for_the_one_who_opens,
+     "those who come meanwhile wait for the one who opens")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
 	struct rowlock *c = fake_lock(client, ROWLOCK_LEASE, 0, "c");
 	struct fake_person *bob = fake_person();
 	struct fake_person *eve = fake_person();
 	struct fake_person *tom = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_OPEN, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, a, ROWLOCK_FOREVER);
 	fake_await(FAKE_OPEN, 1);
@@ -87,7 +81,6 @@ static void those_who_come_meanwhile_wait_for_the_one_who_opens(void **state)
 	fake_lock_end(a);
 	fake_lock_end(b);
 	fake_lock_end(c);
-	fake_client_end(client);
 }
 
 /* Executed or not: nobody knows, so nobody uses it. */
@@ -114,20 +107,21 @@ static void opening_without_an_answer(bool executed)
 	fake_end(lock, client);
 }
 
-static void id_whose_opening_got_no_answer_is_thrown_away(void **state)
+FAKE(id_whose_opening_got_no_answer_is_thrown_away,
+     "an id whose opening got no answer is thrown away")
 {
 	opening_without_an_answer(true);
 	fake_setup(state);
 	opening_without_an_answer(false);
 }
 
-static void id_is_deleted_until_the_server_has_done_it(void **state)
+FAKE(id_is_deleted_until_the_server_has_done_it,
+     "the id is deleted until the server has done it")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_OPEN,
 		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
 	for (int i = 0; i < 3; i++)
@@ -144,13 +138,13 @@ static void id_is_deleted_until_the_server_has_done_it(void **state)
 	assert_int_equal(fake_sessions(), 0);
 }
 
-static void refused_opening_is_told_and_leaves_nothing(void **state)
+FAKE(refused_opening_is_told_and_leaves_nothing,
+     "a refused opening is told and leaves nothing")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
 						   .skip = true,
 						   .result = RLK_REFUSED,
@@ -162,14 +156,12 @@ static void refused_opening_is_told_and_leaves_nothing(void **state)
 	assert_int_equal(fake_count(FAKE_CLOSE), 0);
 }
 
-static void conflict_at_the_opening_reaches_no_caller(void **state)
+FAKE(conflict_at_the_opening_reaches_no_caller,
+     "a conflict at the opening reaches no caller")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
 						   .skip = true,
 						   .result = RLK_CONFLICT });
@@ -182,17 +174,16 @@ static void conflict_at_the_opening_reaches_no_caller(void **state)
 	assert_int_equal(fake_count(FAKE_OPEN), 3);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void waiter_tries_again_until_the_server_is_back(void **state)
+FAKE(waiter_tries_again_until_the_server_is_back,
+     "a waiter tries again until the server is back")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_always(FAKE_OPEN, (struct fake_answer){ .given = true,
 						     .skip = true,
 						     .result = RLK_UNKNOWN });
@@ -207,14 +198,12 @@ static void waiter_tries_again_until_the_server_is_back(void **state)
 	assert_int_equal(fake_sessions(), 0);
 }
 
-static void waiter_that_never_reached_the_server_says_so(void **state)
+FAKE(waiter_that_never_reached_the_server_says_so,
+     "a waiter that never reached the server says so")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_always(FAKE_OPEN, (struct fake_answer){ .given = true,
 						     .skip = true,
 						     .result = RLK_UNKNOWN });
@@ -223,7 +212,6 @@ static void waiter_that_never_reached_the_server_says_so(void **state)
 	fake_advance(300);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* ---------------------------------------------------------- it is over */
@@ -233,7 +221,8 @@ static bool is_lost(void *arg)
 	return !rowlock_held(arg);
 }
 
-static void eviction_loses_all_leases_and_the_next_has_another_id(void **state)
+FAKE(eviction_loses_all_leases_and_the_next_has_another_id,
+     "eviction loses all leases, the next has another id")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -243,7 +232,6 @@ static void eviction_loses_all_leases_and_the_next_has_another_id(void **state)
 	struct rowlock_errinfo err;
 	uint64_t id;
 
-	(void) state;
 	options.row_idle_ms = 60000;
 	client = fake_client_with(&options);
 	a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
@@ -274,16 +262,35 @@ static void eviction_loses_all_leases_and_the_next_has_another_id(void **state)
 	fake_client_end(client);
 }
 
-static void grant_that_comes_after_its_session_is_not_a_grant(void **state)
+FAKE(session_that_is_over_is_not_used_for_the_next_acquire,
+     "a session that is over is not used for the next acquire")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+
+	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
+						     .result = RLK_UNKNOWN });
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	/* Those who would notice sleep: for the beat, and for its end. */
+	fake_await_sleep(10000);
+	fake_await_sleep(27000);
+	fake_creep(27000);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(fake_count(FAKE_OPEN), 2);
+	assert_true(fake_call(FAKE_ACQUIRE, 1).id ==
+		    fake_call(FAKE_OPEN, 1).id);
+	assert_ok(rowlock_release(lock, &err));
+}
+
+FAKE(grant_that_comes_after_its_session_is_not_a_grant,
+     "a grant that comes after its session is not a grant")
+{
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
-	struct rowlock_errinfo err;
 	struct fake_call first;
 	struct fake_call last;
 
-	(void) state;
 	assert_ok(rowlock_acquire(other, 0, &err));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
@@ -301,22 +308,19 @@ static void grant_that_comes_after_its_session_is_not_a_grant(void **state)
 	assert_ok(rowlock_release(lock, &err));
 	fake_lock_end(lock);
 	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 /* Its row is there, but names a session that is over before the answer to that
  * is found out: it is dead, and must not be taken for a grant. */
-static void attempt_belongs_to_one_session(void **state)
+FAKE(attempt_belongs_to_one_session, "an attempt belongs to one session")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	struct fake_call first;
 	struct fake_call last;
 
-	(void) state;
 	assert_ok(rowlock_acquire(other, 0, &err));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
@@ -338,61 +342,6 @@ static void attempt_belongs_to_one_session(void **state)
 	fake_person_end(bob);
 	fake_lock_end(lock);
 	fake_lock_end(other);
-	fake_client_end(client);
 }
 
-static void session_that_is_over_is_not_used_for_the_next_acquire(void **state)
-{
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
-
-	(void) state;
-	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
-						     .result = RLK_UNKNOWN });
-	assert_ok(rowlock_acquire(lock, 0, &err));
-	assert_ok(rowlock_release(lock, &err));
-	/* Those who would notice sleep: for the beat, and for its end. */
-	fake_await_sleep(10000);
-	fake_await_sleep(27000);
-	fake_creep(27000);
-	assert_ok(rowlock_acquire(lock, 0, &err));
-	assert_int_equal(fake_count(FAKE_OPEN), 2);
-	assert_true(fake_call(FAKE_ACQUIRE, 1).id ==
-		    fake_call(FAKE_OPEN, 1).id);
-	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("one session serves all leases",
-		     one_session_serves_all_leases),
-		FAKE("row holds need no session", row_holds_need_no_session),
-		FAKE("those who come meanwhile wait for the one who opens",
-		     those_who_come_meanwhile_wait_for_the_one_who_opens),
-		FAKE("an id whose opening got no answer is thrown away",
-		     id_whose_opening_got_no_answer_is_thrown_away),
-		FAKE("the id is deleted until the server has done it",
-		     id_is_deleted_until_the_server_has_done_it),
-		FAKE("a refused opening is told and leaves nothing",
-		     refused_opening_is_told_and_leaves_nothing),
-		FAKE("a conflict at the opening reaches no caller",
-		     conflict_at_the_opening_reaches_no_caller),
-		FAKE("a waiter tries again until the server is back",
-		     waiter_tries_again_until_the_server_is_back),
-		FAKE("a waiter that never reached the server says so",
-		     waiter_that_never_reached_the_server_says_so),
-		FAKE("eviction loses all leases, the next has another id",
-		     eviction_loses_all_leases_and_the_next_has_another_id),
-		FAKE("a session that is over is not used for the next acquire",
-		     session_that_is_over_is_not_used_for_the_next_acquire),
-		FAKE("a grant that comes after its session is not a grant",
-		     grant_that_comes_after_its_session_is_not_a_grant),
-		FAKE("an attempt belongs to one session",
-		     attempt_belongs_to_one_session),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -90,27 +90,24 @@ static void lead_and_resign(enum rowlock_strategy strategy)
 	fake_client_end(client);
 }
 
-static void leader_leads_until_it_resigns_lease(void **state)
+FAKE(leader_leads_until_it_resigns_lease,
+     "a leader leads until it resigns (lease)")
 {
-	(void) state;
 	lead_and_resign(ROWLOCK_LEASE);
 }
 
-static void leader_leads_until_it_resigns_row(void **state)
+FAKE(leader_leads_until_it_resigns_row, "a leader leads until it resigns (row)")
 {
-	(void) state;
 	lead_and_resign(ROWLOCK_ROW);
 }
 
-static void of_two_candidates_one_leads(void **state)
+FAKE(of_two_candidates_one_leads, "of two candidates one leads")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a = candidate(client, ROWLOCK_LEASE);
 	struct rowlock *b = candidate(client, ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
 	uint64_t term;
 
-	(void) state;
 	assert_ok(rowlock_acquire(a, 0, &err));
 	term = term_of(a);
 	assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EBUSY, &err);
@@ -122,7 +119,6 @@ static void of_two_candidates_one_leads(void **state)
 	assert_ok(rowlock_release(b, &err));
 	end(a);
 	end(b);
-	fake_client_end(client);
 }
 
 static void count_loss(struct rowlock *election, void *arg)
@@ -140,15 +136,13 @@ static bool is_counted(void *arg)
 
 /* It was not heard of for a TTL: it leads no longer by its own clock, is told
  * so, and may stand again. */
-static void leader_steps_down_at_its_deadline(void **state)
+FAKE(leader_steps_down_at_its_deadline, "a leader steps down at its deadline")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
 	_Atomic int losses = 0;
-	struct rowlock_errinfo err;
 	uint64_t term;
 
-	(void) state;
 	rowlock_on_lost(election, count_loss, (void *) &losses);
 	assert_ok(rowlock_acquire(election, 0, &err));
 	term = term_of(election);
@@ -170,16 +164,13 @@ static void leader_steps_down_at_its_deadline(void **state)
 	assert_ok(rowlock_release(election, &err));
 	assert_int_equal(losses, 1);
 	end(election);
-	fake_client_end(client);
 }
 
-static void resignation_after_a_loss_says_so(void **state)
+FAKE(resignation_after_a_loss_says_so, "a resignation after a loss says so")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(election, 0, &err));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -188,17 +179,14 @@ static void resignation_after_a_loss_says_so(void **state)
 	assert_code(rowlock_release(election, &err), ROWLOCK_ELOST, &err);
 	assert_code(rowlock_release(election, &err), ROWLOCK_ENOTHELD, &err);
 	end(election);
-	fake_client_end(client);
 }
 
 /* Elected, but its term could not be drawn: nobody may act without one. */
-static void without_a_term_nobody_leads(void **state)
+FAKE(without_a_term_nobody_leads, "without a term nobody leads")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_always(FAKE_BATCH, (struct fake_answer){ .given = true,
 						      .skip = true,
 						      .result = RLK_REFUSED });
@@ -213,19 +201,16 @@ static void without_a_term_nobody_leads(void **state)
 	assert_leads(election);
 	assert_ok(rowlock_release(election, &err));
 	end(election);
-	fake_client_end(client);
 }
 
-static void bad_candidates_are_refused(void **state)
+FAKE(bad_candidates_are_refused, "bad candidates are refused")
 {
+	FAKE_CLIENT();
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
 	struct rowlock *none = NULL;
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_code(rowlock_election_new(client, NULL, NULL, &none, &err),
 		    ROWLOCK_ENAME, &err);
 	lock.strategy = (enum rowlock_strategy) 7;
@@ -240,26 +225,6 @@ static void bad_candidates_are_refused(void **state)
 		    ROWLOCK_EINVAL, &err);
 	assert_null(none);
 	assert_ok(rowlock_try_free(NULL, &err));
-	fake_client_end(client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a leader leads until it resigns (lease)",
-		     leader_leads_until_it_resigns_lease),
-		FAKE("a leader leads until it resigns (row)",
-		     leader_leads_until_it_resigns_row),
-		FAKE("of two candidates one leads",
-		     of_two_candidates_one_leads),
-		FAKE("a leader steps down at its deadline",
-		     leader_steps_down_at_its_deadline),
-		FAKE("a resignation after a loss says so",
-		     resignation_after_a_loss_says_so),
-		FAKE("without a term nobody leads",
-		     without_a_term_nobody_leads),
-		FAKE("bad candidates are refused", bad_candidates_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

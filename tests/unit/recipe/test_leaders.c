@@ -91,11 +91,10 @@ static void assert_told(const struct scene *scene,
 	assert_true(told->terms[told->count - 1] == term);
 }
 
-static void changes_of_leaders_are_told(void **state)
+FAKE(changes_of_leaders_are_told, "changes of leaders are told")
 {
 	struct scene scene;
 
-	(void) state;
 	begin(&scene);
 	assert_told(&scene, ROWLOCK_LEADER_NONE, 0);
 	answer(&scene, ROWLOCK_STATE_HELD, 7, 10, 10, 2);
@@ -115,11 +114,10 @@ static void changes_of_leaders_are_told(void **state)
 }
 
 /* Just elected, its term is not drawn yet: the one before is over. */
-static void holder_without_a_term_is_no_leader(void **state)
+FAKE(holder_without_a_term_is_no_leader, "a holder without a term is no leader")
 {
 	struct scene scene;
 
-	(void) state;
 	begin(&scene);
 	answer(&scene, ROWLOCK_STATE_HELD, 7, 10, 10, 2);
 	answer(&scene, ROWLOCK_STATE_HELD, 8, 0, 10, 3);
@@ -129,11 +127,11 @@ static void holder_without_a_term_is_no_leader(void **state)
 	end(&scene);
 }
 
-static void server_that_is_late_is_not_believed(void **state)
+FAKE(server_that_is_late_is_not_believed,
+     "a server that is late is not believed")
 {
 	struct scene scene;
 
-	(void) state;
 	begin(&scene);
 	answer(&scene, ROWLOCK_STATE_HELD, 8, 11, 11, 2);
 	/* It has not heard of this term, nor that there was one. */
@@ -150,11 +148,11 @@ static void server_that_is_late_is_not_believed(void **state)
 }
 
 /* Its time is up, but nobody has evicted it: a beat may still come. */
-static void leader_whose_time_is_up_may_come_back(void **state)
+FAKE(leader_whose_time_is_up_may_come_back,
+     "a leader whose time is up may come back")
 {
 	struct scene scene;
 
-	(void) state;
 	begin(&scene);
 	answer(&scene, ROWLOCK_STATE_HELD, 7, 10, 10, 2);
 	answer(&scene, ROWLOCK_STATE_DEAD, 7, 10, 10, 3);
@@ -165,11 +163,11 @@ static void leader_whose_time_is_up_may_come_back(void **state)
 }
 
 /* It led for months, and resigned; the reaper came before the next look. */
-static void leader_whose_term_was_collected_is_over(void **state)
+FAKE(leader_whose_term_was_collected_is_over,
+     "a leader whose term was collected is over")
 {
 	struct scene scene;
 
-	(void) state;
 	begin(&scene);
 	answer(&scene, ROWLOCK_STATE_HELD, 7, 10, 10, 2);
 	/* A server that is late has collected others at the most. */
@@ -188,14 +186,14 @@ static void leader_whose_term_was_collected_is_over(void **state)
 	end(&scene);
 }
 
-static void silence_is_told_and_forgets_nothing(void **state)
+FAKE(silence_is_told_and_forgets_nothing,
+     "silence is told, and forgets nothing")
 {
 	static const struct fake_answer silence = { .given = true,
 						    .skip = true,
 						    .result = RLK_PENDING };
 	struct scene scene;
 
-	(void) state;
 	begin(&scene);
 	answer(&scene, ROWLOCK_STATE_HELD, 8, 11, 11, 2);
 	fake_always(FAKE_NAMES, silence);
@@ -210,14 +208,12 @@ static void silence_is_told_and_forgets_nothing(void **state)
 	end(&scene);
 }
 
-static void bad_observers_are_refused(void **state)
+FAKE(bad_observers_are_refused, "bad observers are refused")
 {
+	FAKE_CLIENT();
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
 	struct rowlock_observer *none = NULL;
-	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_code(
 	    rowlock_observer_new(client, "a ", NULL, note, NULL, &none, &err),
 	    ROWLOCK_ENAME, &err);
@@ -230,26 +226,6 @@ static void bad_observers_are_refused(void **state)
 		    ROWLOCK_EINVAL, &err);
 	assert_null(none);
 	rowlock_observer_free(NULL);
-	fake_client_end(client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("changes of leaders are told",
-		     changes_of_leaders_are_told),
-		FAKE("a holder without a term is no leader",
-		     holder_without_a_term_is_no_leader),
-		FAKE("a server that is late is not believed",
-		     server_that_is_late_is_not_believed),
-		FAKE("a leader whose time is up may come back",
-		     leader_whose_time_is_up_may_come_back),
-		FAKE("a leader whose term was collected is over",
-		     leader_whose_term_was_collected_is_over),
-		FAKE("silence is told, and forgets nothing",
-		     silence_is_told_and_forgets_nothing),
-		FAKE("bad observers are refused", bad_observers_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -106,12 +106,11 @@ static void resign(struct scene *scene)
 
 /* ------------------------------------------------------------------ cost */
 
-static void a_free_name_costs_one_look_more(void **state)
+FAKE(a_free_name_costs_one_look_more, "a free name costs one look more")
 {
 	struct scene heavy = scene(10);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(heavy.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_HEAVIEST), 1);
 	assert_int_equal(fake_call(FAKE_HEAVIEST, 0).id, 10);
@@ -121,12 +120,11 @@ static void a_free_name_costs_one_look_more(void **state)
 	end(&heavy);
 }
 
-static void who_has_no_weight_asks_for_none(void **state)
+FAKE(who_has_no_weight_asks_for_none, "who has no weight asks for none")
 {
 	struct scene plain = scene(0);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_stand(900);
 	assert_ok(rowlock_acquire(plain.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_HEAVIEST), 0);
@@ -136,12 +134,11 @@ static void who_has_no_weight_asks_for_none(void **state)
 
 /* ------------------------------------------------------------------ stand */
 
-static void who_waits_stands_with_its_weight(void **state)
+FAKE(who_waits_stands_with_its_weight, "who waits stands with its weight")
 {
 	struct scene heavy = scene(10);
 	struct campaign campaign;
 
-	(void) state;
 	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
 	fake_pass_await(FAKE_STAND, 1);
 	assert_string_equal(fake_call(FAKE_STAND, 0).name, "weight=10");
@@ -153,12 +150,11 @@ static void who_waits_stands_with_its_weight(void **state)
 }
 
 /* Its row is lost with its session, while another goes on to lead. */
-static void who_loses_its_row_stands_again(void **state)
+FAKE(who_loses_its_row_stands_again, "who loses its row stands again")
 {
 	struct scene heavy = scene(10);
 	struct campaign campaign;
 
-	(void) state;
 	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
 	fake_session_prolong(7, 3600000);
 	fake_pass_await(FAKE_STAND, 1);
@@ -176,12 +172,11 @@ static void who_loses_its_row_stands_again(void **state)
 }
 
 /* Nobody waits for it; and a name's other bells are not its own. */
-static void its_row_takes_no_bell(void **state)
+FAKE(its_row_takes_no_bell, "its row takes no bell")
 {
 	struct scene heavy = scene_with(10, 4);
 	struct campaign campaign;
 
-	(void) state;
 	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
 	fake_pass_await(FAKE_STAND, 1);
 	assert_false(fake_call(FAKE_STAND, 0).bell);
@@ -191,12 +186,11 @@ static void its_row_takes_no_bell(void **state)
 	end(&heavy);
 }
 
-static void nobody_yields_to_nothing(void **state)
+FAKE(nobody_yields_to_nothing, "a weight of 0 needs no row")
 {
 	struct scene light = scene(0);
 	struct campaign campaign;
 
-	(void) state;
 	begin_behind(&campaign, &light, 200);
 	assert_code(hear(&campaign), ROWLOCK_ETIMEDOUT, &campaign.err);
 	assert_int_equal(fake_count(FAKE_STAND), 0);
@@ -204,12 +198,12 @@ static void nobody_yields_to_nothing(void **state)
 }
 
 /* The wait is made of parts. */
-static void a_part_without_an_answer_is_not_the_end(void **state)
+FAKE(a_part_without_an_answer_is_not_the_end,
+     "a part without an answer is not the end")
 {
 	struct scene heavy = scene(10);
 	struct campaign campaign;
 
-	(void) state;
 	for (int i = 0; i < 2; i++)
 		fake_next(FAKE_GET,
 			  (struct fake_answer){ .given = true,
@@ -224,12 +218,11 @@ static void a_part_without_an_answer_is_not_the_end(void **state)
 
 /* ------------------------------------------------------------------ yield */
 
-static void a_try_yields_to_a_heavier_one(void **state)
+FAKE(a_try_yields_to_a_heavier_one, "a try yields to a heavier one")
 {
 	struct scene light = scene(10);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_stand(11);
 	assert_code(rowlock_acquire(light.election, 0, &err), ROWLOCK_EBUSY,
 		    &err);
@@ -246,13 +239,12 @@ static void a_try_yields_to_a_heavier_one(void **state)
 }
 
 /* The heavier one beats, and does not take what it is yielded to. */
-static void it_yields_for_a_bounded_time(void **state)
+FAKE(it_yields_for_a_bounded_time, "it yields for a bounded time")
 {
 	struct scene light = scene(10);
 	struct campaign campaign;
 	int64_t began = fake_now();
 
-	(void) state;
 	fake_stand(11);
 	begin(&campaign, &light, ROWLOCK_FOREVER);
 	assert_int_equal(hear(&campaign), 0);
@@ -263,13 +255,12 @@ static void it_yields_for_a_bounded_time(void **state)
 	end(&light);
 }
 
-static void it_waits_no_longer_than_it_may(void **state)
+FAKE(it_waits_no_longer_than_it_may, "who yields waits no longer than it may")
 {
 	struct scene light = scene(10);
 	struct campaign campaign;
 	int64_t began = fake_now();
 
-	(void) state;
 	fake_stand(11);
 	begin(&campaign, &light, 300);
 	assert_code(hear(&campaign), ROWLOCK_ETIMEDOUT, &campaign.err);
@@ -279,12 +270,11 @@ static void it_waits_no_longer_than_it_may(void **state)
 	end(&light);
 }
 
-static void it_can_be_canceled_while_it_yields(void **state)
+FAKE(it_can_be_canceled_while_it_yields, "who yields can be canceled")
 {
 	struct scene light = scene(10);
 	struct campaign campaign;
 
-	(void) state;
 	fake_stand(11);
 	begin(&campaign, &light, ROWLOCK_FOREVER);
 	fake_await(FAKE_HEAVIEST, 1);
@@ -294,12 +284,12 @@ static void it_can_be_canceled_while_it_yields(void **state)
 }
 
 /* The grant that it yields is on its way when the cancel comes. */
-static void it_can_be_canceled_before_it_yields(void **state)
+FAKE(it_can_be_canceled_before_it_yields,
+     "a candidate can be canceled before it yields")
 {
 	struct scene light = scene(10);
 	struct campaign campaign;
 
-	(void) state;
 	fake_stand(11);
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	begin(&campaign, &light, ROWLOCK_FOREVER);
@@ -311,13 +301,13 @@ static void it_can_be_canceled_before_it_yields(void **state)
 }
 
 /* It asks who stands, and has it. */
-static void a_cancel_behind_the_grant_is_forgotten(void **state)
+FAKE(a_cancel_behind_the_grant_is_forgotten,
+     "a cancel that comes behind the grant is forgotten")
 {
 	struct scene heavy = scene(10);
 	struct campaign campaign;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
 	begin(&campaign, &heavy, ROWLOCK_FOREVER);
 	fake_await(FAKE_HEAVIEST, 1);
@@ -334,12 +324,11 @@ static void a_cancel_behind_the_grant_is_forgotten(void **state)
 	end(&heavy);
 }
 
-static void silence_is_nobody(void **state)
+FAKE(silence_is_nobody, "an answer that does not come is nobody's")
 {
 	struct scene light = scene(10);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_stand(11);
 	fake_next(FAKE_HEAVIEST,
 		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
@@ -355,7 +344,8 @@ static void count(struct rowlock *election, void *arg)
 }
 
 /* It is asked who stands, and all that is lost meanwhile. */
-static void a_loss_before_its_return_is_told_to_nobody(void **state)
+FAKE(a_loss_before_its_return_is_told_to_nobody,
+     "a loss before its return is told to nobody")
 {
 	const struct fake_answer silence = { .given = true,
 					     .skip = true,
@@ -364,7 +354,6 @@ static void a_loss_before_its_return_is_told_to_nobody(void **state)
 	struct campaign campaign;
 	_Atomic int losses = 0;
 
-	(void) state;
 	rowlock_on_lost(heavy.election, count, (void *) &losses);
 	fake_always(FAKE_BEAT, silence);
 	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
@@ -383,14 +372,14 @@ static void a_loss_before_its_return_is_told_to_nobody(void **state)
 
 /* ------------------------------------------------------------- challenger */
 
-static void a_leader_is_told_of_a_heavier_one(void **state)
+FAKE(a_leader_is_told_of_a_heavier_one,
+     "a leader is told of a heavier candidate")
 {
 	struct scene light = scene(10);
 	struct rowlock_errinfo err;
 	unsigned int weight = 1;
 	uint64_t stood_ms = 1;
 
-	(void) state;
 	assert_ok(rowlock_acquire(light.election, 0, &err));
 	fake_stand(10);
 	assert_ok(rowlock_election_challenger(light.election, &weight,
@@ -412,16 +401,14 @@ static void a_leader_is_told_of_a_heavier_one(void **state)
 	end(&light);
 }
 
-static void no_other_weight_is_taken(void **state)
+FAKE(no_other_weight_is_taken, "no other weight is taken")
 {
+	FAKE_CLIENT();
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = fake_client();
 	struct rowlock *election;
-	struct rowlock_errinfo err;
 
-	(void) state;
 	options.weight = ROWLOCK_WEIGHT_MAX + 1;
 	assert_code(
 	    rowlock_election_new(client, "crown", &options, &election, &err),
@@ -441,44 +428,6 @@ static void no_other_weight_is_taken(void **state)
 	assert_code(
 	    rowlock_election_new(client, "crown", &options, &election, &err),
 	    ROWLOCK_EUNSUPPORTED, &err);
-	fake_client_end(client);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE("a free name costs one look more",
-		     a_free_name_costs_one_look_more),
-		FAKE("who has no weight asks for none",
-		     who_has_no_weight_asks_for_none),
-		FAKE("who waits stands with its weight",
-		     who_waits_stands_with_its_weight),
-		FAKE("who loses its row stands again",
-		     who_loses_its_row_stands_again),
-		FAKE("its row takes no bell", its_row_takes_no_bell),
-		FAKE("a weight of 0 needs no row", nobody_yields_to_nothing),
-		FAKE("a part without an answer is not the end",
-		     a_part_without_an_answer_is_not_the_end),
-		FAKE("a try yields to a heavier one",
-		     a_try_yields_to_a_heavier_one),
-		FAKE("it yields for a bounded time",
-		     it_yields_for_a_bounded_time),
-		FAKE("who yields waits no longer than it may",
-		     it_waits_no_longer_than_it_may),
-		FAKE("who yields can be canceled",
-		     it_can_be_canceled_while_it_yields),
-		FAKE("a candidate can be canceled before it yields",
-		     it_can_be_canceled_before_it_yields),
-		FAKE("a cancel that comes behind the grant is forgotten",
-		     a_cancel_behind_the_grant_is_forgotten),
-		FAKE("an answer that does not come is nobody's",
-		     silence_is_nobody),
-		FAKE("a loss before its return is told to nobody",
-		     a_loss_before_its_return_is_told_to_nobody),
-		FAKE("a leader is told of a heavier candidate",
-		     a_leader_is_told_of_a_heavier_one),
-		FAKE("no other weight is taken", no_other_weight_is_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -24,11 +24,10 @@ static struct one holding_a_bell(void)
 	return bob;
 }
 
-static void lease_outlives_its_bell(void **state)
+FAKE(lease_outlives_its_bell, "lease outlives its bell")
 {
 	struct one bob = holding_a_bell();
 
-	(void) state;
 	fake_bell_hang_up("job");
 	fake_advance(10000); /* a third of its wait_timeout */
 	await_given_back(RLK_BAY_BELL);
@@ -38,11 +37,11 @@ static void lease_outlives_its_bell(void **state)
 	end(&bob);
 }
 
-static void release_finds_the_bells_connection_dead(void **state)
+FAKE(release_finds_the_bells_connection_dead,
+     "release finds the bell's connection dead")
 {
 	struct one bob = holding_a_bell();
 
-	(void) state;
 	fake_bell_hang_up("job");
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
@@ -50,11 +49,11 @@ static void release_finds_the_bells_connection_dead(void **state)
 	end(&bob);
 }
 
-static void release_without_an_answer_ends_the_bell(void **state)
+FAKE(release_without_an_answer_ends_the_bell,
+     "release without an answer ends the bell")
 {
 	struct one bob = holding_a_bell();
 
-	(void) state;
 	fake_next(FAKE_RELEASE, no_answer);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
@@ -80,12 +79,12 @@ static struct one pinged(struct one *bob)
 	return eve;
 }
 
-static void release_does_not_wait_for_a_ping_of_the_bell(void **state)
+FAKE(release_does_not_wait_for_a_ping_of_the_bell,
+     "release does not wait for a ping of the bell")
 {
 	struct one bob = holding_a_bell();
 	struct one eve = pinged(&bob);
 
-	(void) state;
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
 	fake_always(FAKE_PING, normal);
@@ -97,13 +96,13 @@ static void release_does_not_wait_for_a_ping_of_the_bell(void **state)
 	end(&bob);
 }
 
-static void unanswered_ping_of_a_bell_holds_up_no_other(void **state)
+FAKE(unanswered_ping_of_a_bell_holds_up_no_other,
+     "unanswered ping of a bell holds up no other")
 {
 	struct one bob = holding_a_bell();
 	struct one eve = pinged(&bob);
 	struct rowlock *row = fake_lock(bob.client, ROWLOCK_ROW, 0, "row");
 
-	(void) state;
 	assert_int_equal(rowlock_acquire(row, 0, NULL), 0);
 	fake_advance(3000);
 	fake_await(FAKE_CONFIRM, 1);
@@ -116,12 +115,11 @@ static void unanswered_ping_of_a_bell_holds_up_no_other(void **state)
 	fake_client_end(bob.client);
 }
 
-static void client_ends_while_a_bell_is_pinged(void **state)
+FAKE(client_ends_while_a_bell_is_pinged, "client ends while a bell is pinged")
 {
 	struct one bob = holding_a_bell();
 	struct one eve = pinged(&bob);
 
-	(void) state;
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(release(&eve), 0);
 	assert_int_equal(fake_lent(RLK_BAY_BELL), 1);
@@ -132,22 +130,21 @@ static void client_ends_while_a_bell_is_pinged(void **state)
 	assert_int_equal(fake_bells(), 0);
 }
 
-static void hold_that_is_found_gone_lets_its_bell_go(void **state)
+FAKE(hold_that_is_found_gone_lets_its_bell_go,
+     "hold that is found gone lets its bell go")
 {
 	struct one bob = holding_a_bell();
 
-	(void) state;
 	fake_lease_remove("job");
 	assert_code(release(&bob), ROWLOCK_ELOST, NULL);
 	end(&bob);
 }
 
-static void lost_session_lets_its_bells_go(void **state)
+FAKE(lost_session_lets_its_bells_go, "lost session lets its bells go")
 {
 	struct one bob = holding_a_bell();
 	struct one eve = one(bob.client, "other");
 
-	(void) state;
 	acquire(&eve, ROWLOCK_FOREVER);
 	is_granted(&eve);
 	assert_int_equal(fake_bells(), 2);
@@ -162,14 +159,14 @@ static void lost_session_lets_its_bells_go(void **state)
 }
 
 /* More often than the commit connection may have bells: each counts once. */
-static void holds_that_outlast_their_maximum_let_their_bells_go(void **state)
+FAKE(holds_that_outlast_their_maximum_let_their_bells_go,
+     "holds that outlast their maximum let their bells go")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = client_of(4);
 	struct rowlock *lock;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_new(client, "job", &options, &lock, &err));
 	for (unsigned int i = 0; i < 70; i++) {
@@ -184,12 +181,11 @@ static void holds_that_outlast_their_maximum_let_their_bells_go(void **state)
 	fake_end(lock, client);
 }
 
-static void session_lost_in_line_is_replaced(void **state)
+FAKE(session_lost_in_line_is_replaced, "session lost in line is replaced")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 	uint64_t before = fake_call(FAKE_ACQUIRE, 0).id;
 
-	(void) state;
 	fake_session_remove(before);
 	fake_advance(10000); /* the next beat */
 	fake_await(FAKE_CLOSE, 1);
@@ -204,15 +200,132 @@ static void session_lost_in_line_is_replaced(void **state)
 	end(&bob);
 }
 
+static unsigned int bell_pings(void)
+{
+	unsigned int pings = 0;
+
+	for (unsigned int i = 0; i < fake_count(FAKE_PING); i++)
+		pings += fake_call(FAKE_PING, i).bay == RLK_BAY_BELL;
+	return pings;
+}
+
+static bool was_pinged(void *arg)
+{
+	const unsigned int *pings = arg;
+
+	return bell_pings() >= *pings;
+}
+
+FAKE(bell_is_pinged_as_long_as_its_hold_lasts,
+     "bell is pinged as long as its hold lasts")
+{
+	struct one bob = holding_a_bell();
+
+	fake_pass_until(was_pinged, &(unsigned int){ 3 });
+	assert_int_equal(release(&bob), 0);
+	/* By the pinger, if it was at it. */
+	await_given_back(RLK_BAY_BELL);
+	end(&bob);
+}
+
+/* Those of the connection before went with it. */
+FAKE(bells_of_a_connection_end_with_it, "bells of a connection end with it")
+{
+	struct rowlock_client *client = client_of(4);
+	struct rowlock *locks[65];
+	struct rowlock_errinfo err;
+	char name[16];
+
+	for (unsigned int i = 0; i < TEST_SIZE(locks); i++) {
+		snprintf(name, sizeof(name), "job %u", i);
+		locks[i] = fake_lock(client, ROWLOCK_LEASE, 0, name);
+		if (i == 64)
+			fake_bell_hang_up("job 0");
+		assert_ok(rowlock_acquire(locks[i], ROWLOCK_FOREVER, &err));
+		assert_int_not_equal(fake_bell(name), 0);
+	}
+	for (unsigned int i = 0; i < TEST_SIZE(locks); i++) {
+		assert_ok(rowlock_release(locks[i], &err));
+		fake_lock_end(locks[i]);
+	}
+	fake_client_end(client);
+}
+
+/* A connection has room for so many, at one time. */
+FAKE(bells_of_holds_that_are_over_make_room,
+     "bells of holds that are over make room")
+{
+	struct rowlock_client *client = client_of(4);
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_errinfo err;
+
+	for (unsigned int i = 0; i < 200; i++) {
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		if (!fake_bell("job"))
+			fail_msg("hold %u has no bell", i + 1);
+		assert_ok(rowlock_release(lock, &err));
+		assert_int_equal(fake_bell("job"), 0);
+	}
+	fake_end(lock, client);
+}
+
+static unsigned int pings_of_bells(void)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < fake_count(FAKE_PING); i++)
+		count += fake_call(FAKE_PING, i).bay == RLK_BAY_BELL;
+	return count;
+}
+
+/* The server would keep it for a TTL if this process was stopped in line. */
+FAKE(connection_of_a_long_hold_is_not_waited_on_again,
+     "connection of a long hold is not waited on again")
+{
+	struct one bob = holding_a_bell();
+
+	while (pings_of_bells() < 1)
+		fake_pass_await(FAKE_PING, fake_count(FAKE_PING) + 1);
+	assert_int_equal(release(&bob), 0);
+	await_given_back(RLK_BAY_BELL);
+	other_holds("job");
+	acquire(&bob, ROWLOCK_FOREVER);
+	fake_await_bell_line("job", 1);
+	assert_true(fake_call(FAKE_BELL_WAIT, 1).conn !=
+		    fake_call(FAKE_BELL_WAIT, 0).conn);
+	other_rings("job");
+	is_granted(&bob);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
+static bool is_later(void *arg)
+{
+	return fake_now() >= *(int64_t *) arg;
+}
+
+/* The first ping comes soon, and has the server keep it for a TTL. */
+FAKE(bell_of_a_long_hold_is_seldom_pinged,
+     "bell of a long hold is seldom pinged")
+{
+	struct one bob = holding_a_bell();
+	int64_t then = fake_now() + 9000;
+
+	fake_pass_until(is_later, &then);
+	assert_int_equal(pings_of_bells(), 1);
+	assert_int_equal(release(&bob), 0);
+	await_given_back(RLK_BAY_BELL);
+	end(&bob);
+}
+
 /* -------------------------------------------- connections to spare */
 
-static void one_wait_connection_is_for_one_name(void **state)
+FAKE(one_wait_connection_is_for_one_name, "one wait connection is for one name")
 {
 	struct rowlock_client *client = client_of(1);
 	struct one bob = one(client, "job");
 	struct one eve = one(client, "other");
 
-	(void) state;
 	other_holds("job");
 	other_holds("other");
 	acquire(&bob, ROWLOCK_FOREVER);
@@ -251,7 +364,7 @@ static bool have_queued(void *arg)
 	return count == queue->count;
 }
 
-static void half_a_packet_rings_all_its_bells(void **state)
+FAKE(half_a_packet_rings_all_its_bells, "half a packet rings all its bells")
 {
 	struct rowlock_client *client = client_of(1);
 	struct one first = one(client, "first");
@@ -259,7 +372,6 @@ static void half_a_packet_rings_all_its_bells(void **state)
 	struct one rest = one(client, "rest");
 	struct one bob = one(client, "job");
 
-	(void) state;
 	acquire(&first, ROWLOCK_FOREVER);
 	is_granted(&first);
 	acquire(&half, ROWLOCK_FOREVER);
@@ -297,14 +409,14 @@ static void half_a_packet_rings_all_its_bells(void **state)
 }
 
 /* The same, with a connection to spare: it is not the one that has the bell. */
-static void release_over_another_connection_rings(void **state)
+FAKE(release_over_another_connection_rings,
+     "release over another connection rings")
 {
 	struct rowlock_client *client = client_of(4);
 	struct one first = one(client, "first");
 	struct one half = one(client, "half");
 	struct one rest = one(client, "rest");
 
-	(void) state;
 	acquire(&first, ROWLOCK_FOREVER);
 	is_granted(&first);
 	acquire(&half, ROWLOCK_FOREVER);
@@ -335,164 +447,4 @@ static void release_over_another_connection_rings(void **state)
 
 /* ------------------------------------------------------- and then another */
 
-static unsigned int bell_pings(void)
-{
-	unsigned int pings = 0;
-
-	for (unsigned int i = 0; i < fake_count(FAKE_PING); i++)
-		pings += fake_call(FAKE_PING, i).bay == RLK_BAY_BELL;
-	return pings;
-}
-
-static bool was_pinged(void *arg)
-{
-	const unsigned int *pings = arg;
-
-	return bell_pings() >= *pings;
-}
-
-static void bell_is_pinged_as_long_as_its_hold_lasts(void **state)
-{
-	struct one bob = holding_a_bell();
-
-	(void) state;
-	fake_pass_until(was_pinged, &(unsigned int){ 3 });
-	assert_int_equal(release(&bob), 0);
-	/* By the pinger, if it was at it. */
-	await_given_back(RLK_BAY_BELL);
-	end(&bob);
-}
-
-static unsigned int pings_of_bells(void)
-{
-	unsigned int count = 0;
-
-	for (unsigned int i = 0; i < fake_count(FAKE_PING); i++)
-		count += fake_call(FAKE_PING, i).bay == RLK_BAY_BELL;
-	return count;
-}
-
-static bool is_later(void *arg)
-{
-	return fake_now() >= *(int64_t *) arg;
-}
-
-/* The first ping comes soon, and has the server keep it for a TTL. */
-static void bell_of_a_long_hold_is_seldom_pinged(void **state)
-{
-	struct one bob = holding_a_bell();
-	int64_t then = fake_now() + 9000;
-
-	(void) state;
-	fake_pass_until(is_later, &then);
-	assert_int_equal(pings_of_bells(), 1);
-	assert_int_equal(release(&bob), 0);
-	await_given_back(RLK_BAY_BELL);
-	end(&bob);
-}
-
-/* The server would keep it for a TTL if this process was stopped in line. */
-static void connection_of_a_long_hold_is_not_waited_on_again(void **state)
-{
-	struct one bob = holding_a_bell();
-
-	(void) state;
-	while (pings_of_bells() < 1)
-		fake_pass_await(FAKE_PING, fake_count(FAKE_PING) + 1);
-	assert_int_equal(release(&bob), 0);
-	await_given_back(RLK_BAY_BELL);
-	other_holds("job");
-	acquire(&bob, ROWLOCK_FOREVER);
-	fake_await_bell_line("job", 1);
-	assert_true(fake_call(FAKE_BELL_WAIT, 1).conn !=
-		    fake_call(FAKE_BELL_WAIT, 0).conn);
-	other_rings("job");
-	is_granted(&bob);
-	assert_int_equal(release(&bob), 0);
-	end(&bob);
-}
-
-/* A connection has room for so many, at one time. */
-static void bells_of_holds_that_are_over_make_room(void **state)
-{
-	struct rowlock_client *client = client_of(4);
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
-
-	(void) state;
-	for (unsigned int i = 0; i < 200; i++) {
-		assert_ok(rowlock_acquire(lock, 0, &err));
-		if (!fake_bell("job"))
-			fail_msg("hold %u has no bell", i + 1);
-		assert_ok(rowlock_release(lock, &err));
-		assert_int_equal(fake_bell("job"), 0);
-	}
-	fake_end(lock, client);
-}
-
-/* Those of the connection before went with it. */
-static void bells_of_a_connection_end_with_it(void **state)
-{
-	struct rowlock_client *client = client_of(4);
-	struct rowlock *locks[65];
-	struct rowlock_errinfo err;
-	char name[16];
-
-	(void) state;
-	for (unsigned int i = 0; i < TEST_SIZE(locks); i++) {
-		snprintf(name, sizeof(name), "job %u", i);
-		locks[i] = fake_lock(client, ROWLOCK_LEASE, 0, name);
-		if (i == 64)
-			fake_bell_hang_up("job 0");
-		assert_ok(rowlock_acquire(locks[i], ROWLOCK_FOREVER, &err));
-		assert_int_not_equal(fake_bell(name), 0);
-	}
-	for (unsigned int i = 0; i < TEST_SIZE(locks); i++) {
-		assert_ok(rowlock_release(locks[i], &err));
-		fake_lock_end(locks[i]);
-	}
-	fake_client_end(client);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE("lease outlives its bell", lease_outlives_its_bell),
-		FAKE("release finds the bell's connection dead",
-		     release_finds_the_bells_connection_dead),
-		FAKE("release without an answer ends the bell",
-		     release_without_an_answer_ends_the_bell),
-		FAKE("release does not wait for a ping of the bell",
-		     release_does_not_wait_for_a_ping_of_the_bell),
-		FAKE("unanswered ping of a bell holds up no other",
-		     unanswered_ping_of_a_bell_holds_up_no_other),
-		FAKE("client ends while a bell is pinged",
-		     client_ends_while_a_bell_is_pinged),
-		FAKE("hold that is found gone lets its bell go",
-		     hold_that_is_found_gone_lets_its_bell_go),
-		FAKE("lost session lets its bells go",
-		     lost_session_lets_its_bells_go),
-		FAKE("holds that outlast their maximum let their bells go",
-		     holds_that_outlast_their_maximum_let_their_bells_go),
-		FAKE("session lost in line is replaced",
-		     session_lost_in_line_is_replaced),
-		FAKE("bell is pinged as long as its hold lasts",
-		     bell_is_pinged_as_long_as_its_hold_lasts),
-		FAKE("bells of a connection end with it",
-		     bells_of_a_connection_end_with_it),
-		FAKE("bells of holds that are over make room",
-		     bells_of_holds_that_are_over_make_room),
-		FAKE("connection of a long hold is not waited on again",
-		     connection_of_a_long_hold_is_not_waited_on_again),
-		FAKE("bell of a long hold is seldom pinged",
-		     bell_of_a_long_hold_is_seldom_pinged),
-		FAKE("one wait connection is for one name",
-		     one_wait_connection_is_for_one_name),
-		FAKE("half a packet rings all its bells",
-		     half_a_packet_rings_all_its_bells),
-		FAKE("release over another connection rings",
-		     release_over_another_connection_rings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

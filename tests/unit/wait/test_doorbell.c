@@ -18,11 +18,11 @@ static const struct fake_answer no_answer = { .given = true,
 
 /* ------------------------------------------------------------- taking */
 
-static void lone_acquire_takes_the_bell_and_its_release_lets_it_go(void **state)
+FAKE(lone_acquire_takes_the_bell_and_its_release_lets_it_go,
+     "lone acquire takes the bell, and its release lets it go")
 {
 	struct one bob = one(client_of(4), "job");
 
-	(void) state;
 	acquire(&bob, ROWLOCK_FOREVER);
 	is_granted(&bob);
 	assert_int_equal(fake_bell("job"), fake_call(FAKE_ACQUIRE, 0).conn);
@@ -53,25 +53,24 @@ static void no_bell_is_taken(struct rowlock_client *client)
 	end(&bob);
 }
 
-static void without_wait_connections_nobody_rings_or_waits(void **state)
+FAKE(without_wait_connections_nobody_rings_or_waits,
+     "without wait connections nobody rings or waits")
 {
-	(void) state;
 	no_bell_is_taken(client_of(0));
 }
 
-static void with_many_writers_nobody_rings_or_waits(void **state)
+FAKE(with_many_writers_nobody_rings_or_waits,
+     "with many writers nobody rings or waits")
 {
-	(void) state;
 	fake_server.galera = true;
 	no_bell_is_taken(client_of(4));
 }
 
-static void try_does_not_stand_in_line(void **state)
+FAKE(try_does_not_stand_in_line, "try does not stand in line")
 {
 	struct one bob = waiting(10);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_advance(10);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
 	/* Its name is busy now, and it tries all the same. */
@@ -87,37 +86,14 @@ static void try_does_not_stand_in_line(void **state)
 
 /* ---------------------------------------------------------- the line */
 
-static void waiter_is_woken_by_the_bell(void **state)
-{
-	struct one bob = waiting(ROWLOCK_FOREVER);
-
-	(void) state;
-	other_rings("job");
-	is_granted(&bob);
-	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
-	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
-	assert_int_equal(fake_count(FAKE_LOOK), 0);
-	/* Bell and connection stay with the hold. */
-	assert_int_equal(fake_bell("job"), fake_call(FAKE_BELL_WAIT, 0).conn);
-	assert_int_equal(fake_lent(RLK_BAY_BELL), 1);
-	assert_int_equal(release(&bob), 0);
-	assert_int_equal(fake_bell("job"), 0);
-	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
-	assert_int_equal(fake_count(FAKE_RELEASE), 1);
-	assert_int_equal(fake_call(FAKE_RELEASE, 0).conn,
-			 fake_call(FAKE_BELL_WAIT, 0).conn);
-	end(&bob);
-}
-
 static const struct fake_answer lane = { .lane = 3 };
 
 /* It was behind a reader that was let in. */
-static void waiter_that_lets_the_bell_go_by_asks_and_leaves_its_lane(
-    void **state)
+FAKE(waiter_that_lets_the_bell_go_by_asks_and_leaves_its_lane,
+     "waiter that lets the bell go by asks and leaves its lane")
 {
 	struct one bob;
 
-	(void) state;
 	fake_next(FAKE_BELL_WAIT, lane);
 	bob = waiting(ROWLOCK_FOREVER);
 	fake_lease_remove("job");
@@ -135,11 +111,32 @@ static void waiter_that_lets_the_bell_go_by_asks_and_leaves_its_lane(
 	end(&bob);
 }
 
-static void waiter_keeps_its_place_and_looks_now_and_then(void **state)
+FAKE(waiter_is_woken_by_the_bell, "waiter is woken by the bell")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
-	(void) state;
+	other_rings("job");
+	is_granted(&bob);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	assert_int_equal(fake_count(FAKE_LOOK), 0);
+	/* Bell and connection stay with the hold. */
+	assert_int_equal(fake_bell("job"), fake_call(FAKE_BELL_WAIT, 0).conn);
+	assert_int_equal(fake_lent(RLK_BAY_BELL), 1);
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(fake_bell("job"), 0);
+	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
+	assert_int_equal(fake_count(FAKE_RELEASE), 1);
+	assert_int_equal(fake_call(FAKE_RELEASE, 0).conn,
+			 fake_call(FAKE_BELL_WAIT, 0).conn);
+	end(&bob);
+}
+
+FAKE(waiter_keeps_its_place_and_looks_now_and_then,
+     "waiter keeps its place, and looks now and then")
+{
+	struct one bob = waiting(ROWLOCK_FOREVER);
+
 	assert_true(fake_call(FAKE_BELL_WAIT, 0).id == YEAR_MS);
 	for (unsigned int i = 1; i <= 3; i++) {
 		int64_t began = fake_now();
@@ -164,11 +161,11 @@ static bool is_asked_for_bells(void *arg)
 }
 
 /* The next one in line has a client that is slow, or a bell is on its way. */
-static void free_name_is_left_to_the_one_that_gets_the_bell(void **state)
+FAKE(free_name_is_left_to_the_one_that_gets_the_bell,
+     "free name is left to the one that gets the bell")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
-	(void) state;
 	fake_lease_remove("job");
 	fake_advance(LOOK_MOST_MS);
 	fake_until(is_asked_for_bells, NULL);
@@ -184,11 +181,10 @@ static void free_name_is_left_to_the_one_that_gets_the_bell(void **state)
 }
 
 /* The place in line does not depend on it. */
-static void look_that_fails_is_repeated(void **state)
+FAKE(look_that_fails_is_repeated, "look that fails is repeated")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
-	(void) state;
 	fake_next(FAKE_LOOK, no_answer);
 	fake_advance(LOOK_MOST_MS);
 	fake_await(FAKE_LOOK, 1);
@@ -201,41 +197,14 @@ static void look_that_fails_is_repeated(void **state)
 	end(&bob);
 }
 
-/* A beat that is observed need not be looked at all the time, either. */
-static void who_observes_beats_stays_in_line_for_a_while(void **state)
-{
-	struct rowlock_client_options options = fake_options();
-	unsigned int looks;
-	struct one bob;
-
-	(void) state;
-	other_holds("job");
-	options.wait_connections = 4;
-	options.flags ^= ROWLOCK_POLL;
-	options.flags |= ROWLOCK_OBSERVE_BEATS;
-	bob = one(fake_client_with(&options), "job");
-	acquire(&bob, ROWLOCK_FOREVER);
-	fake_await_bell_line("job", 1);
-	looks = fake_count(FAKE_LOOK);
-	/* A fourth of the TTL and its margin. */
-	fake_advance(33000 / 4);
-	assert_int_equal(fake_count(FAKE_LOOK), looks);
-	fake_advance(1);
-	fake_await(FAKE_LOOK, looks + 1);
-	other_rings("job");
-	is_granted(&bob);
-	assert_int_equal(release(&bob), 0);
-	end(&bob);
-}
-
 /* A part more of the TTL would be as much later. */
-static void who_observes_beats_looks_when_that_is_over(void **state)
+FAKE(who_observes_beats_looks_when_that_is_over,
+     "who observes beats looks when that is over")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct one bob;
 
-	(void) state;
 	other_holds("job");
 	options.wait_connections = 4;
 	options.flags ^= ROWLOCK_POLL;
@@ -257,33 +226,37 @@ static void who_observes_beats_looks_when_that_is_over(void **state)
 	end(&bob);
 }
 
-/* It cannot know of him but by the bell. */
-static void who_overtook_the_line_stands_in_it_next_time(void **state)
+/* A beat that is observed need not be looked at all the time, either. */
+FAKE(who_observes_beats_stays_in_line_for_a_while,
+     "who observes beats stays in line for a while")
 {
-	struct one bob = one(client_of(4), "job");
+	struct rowlock_client_options options = fake_options();
+	unsigned int looks;
+	struct one bob;
 
-	(void) state;
-	fake_bell_take("job");
-	acquire(&bob, ROWLOCK_FOREVER);
-	is_granted(&bob);
-	/* However long it was held. */
-	fake_advance(5000);
-	assert_int_equal(release(&bob), 0);
-	assert_int_equal(fake_count(FAKE_BELL_WAIT), 0);
+	other_holds("job");
+	options.wait_connections = 4;
+	options.flags ^= ROWLOCK_POLL;
+	options.flags |= ROWLOCK_OBSERVE_BEATS;
+	bob = one(fake_client_with(&options), "job");
 	acquire(&bob, ROWLOCK_FOREVER);
 	fake_await_bell_line("job", 1);
-	fake_bell_ring("job");
+	looks = fake_count(FAKE_LOOK);
+	/* A fourth of the TTL and its margin. */
+	fake_advance(33000 / 4);
+	assert_int_equal(fake_count(FAKE_LOOK), looks);
+	fake_advance(1);
+	fake_await(FAKE_LOOK, looks + 1);
+	other_rings("job");
 	is_granted(&bob);
-	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
 	assert_int_equal(release(&bob), 0);
 	end(&bob);
 }
 
-static void busy_name_is_asked_for_in_line(void **state)
+FAKE(busy_name_is_asked_for_in_line, "busy name is asked for in line")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
-	(void) state;
 	other_rings("job");
 	is_granted(&bob);
 	fake_advance(5000);
@@ -303,14 +276,36 @@ static void busy_name_is_asked_for_in_line(void **state)
 	end(&bob);
 }
 
+/* It cannot know of him but by the bell. */
+FAKE(who_overtook_the_line_stands_in_it_next_time,
+     "who overtook the line stands in it next time")
+{
+	struct one bob = one(client_of(4), "job");
+
+	fake_bell_take("job");
+	acquire(&bob, ROWLOCK_FOREVER);
+	is_granted(&bob);
+	/* However long it was held. */
+	fake_advance(5000);
+	assert_int_equal(release(&bob), 0);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 0);
+	acquire(&bob, ROWLOCK_FOREVER);
+	fake_await_bell_line("job", 1);
+	fake_bell_ring("job");
+	is_granted(&bob);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
+	assert_int_equal(release(&bob), 0);
+	end(&bob);
+}
+
 /* ---------------------------------------------------- ends of a wait */
 
-static void deadline_in_line_looks_once_and_leaves_nothing(void **state)
+FAKE(deadline_in_line_looks_once_and_leaves_nothing,
+     "deadline in line looks once and leaves nothing")
 {
 	struct one bob = waiting(500);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_int_equal(fake_call(FAKE_BELL_WAIT, 0).id, 500);
 	fake_advance(250);
 	fake_await(FAKE_LOOK, 1);
@@ -326,12 +321,11 @@ static void deadline_in_line_looks_once_and_leaves_nothing(void **state)
 	end(&bob);
 }
 
-static void cancel_in_line_looks_no_more(void **state)
+FAKE(cancel_in_line_looks_no_more, "cancel in line looks no more")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_cancel(bob.lock);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ECANCELED, &err);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 1);
@@ -362,20 +356,21 @@ static void bell_that_was_got_before_the_cancel(int result)
 	end(&bob);
 }
 
-static void bell_that_was_got_before_the_cancel_is_let_go(void **state)
+FAKE(bell_that_was_got_before_the_cancel_is_let_go,
+     "bell that was got before the cancel is let go")
 {
-	(void) state;
 	bell_that_was_got_before_the_cancel(RLK_DONE);
 }
 
-static void bell_that_was_got_and_killed_is_let_go(void **state)
+FAKE(bell_that_was_got_and_killed_is_let_go,
+     "bell that was got and killed is let go")
 {
-	(void) state;
 	bell_that_was_got_before_the_cancel(RLK_KILLED);
 }
 
 /* He is not in a hurry. */
-static void waits_that_fail_at_once_are_begun_again_later(void **state)
+FAKE(waits_that_fail_at_once_are_begun_again_later,
+     "waits that fail at once are begun again later")
 {
 	static const struct fake_answer busy = { .given = true,
 						 .skip = true,
@@ -383,7 +378,6 @@ static void waits_that_fail_at_once_are_begun_again_later(void **state)
 	struct one bob = one(client_of(4), "job");
 	int64_t began;
 
-	(void) state;
 	other_holds("job");
 	fake_always(FAKE_BELL_WAIT, busy);
 	acquire(&bob, ROWLOCK_FOREVER);
@@ -398,11 +392,10 @@ static void waits_that_fail_at_once_are_begun_again_later(void **state)
 	end(&bob);
 }
 
-static void interrupted_wait_is_begun_again(void **state)
+FAKE(interrupted_wait_is_begun_again, "interrupted wait is begun again")
 {
 	struct one bob;
 
-	(void) state;
 	fake_next(FAKE_BELL_WAIT, killed);
 	bob = waiting(ROWLOCK_FOREVER);
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 2);
@@ -413,12 +406,12 @@ static void interrupted_wait_is_begun_again(void **state)
 }
 
 /* Its time is over but for what an answer takes. */
-static void wait_that_ends_late_is_followed_by_no_question(void **state)
+FAKE(wait_that_ends_late_is_followed_by_no_question,
+     "a wait that ends late is followed by no question")
 {
 	struct one bob = one(client_of(4), "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	other_holds("job");
 	acquire(&bob, 200);
 	fake_await_bell_line("job", 1);
@@ -438,11 +431,11 @@ static void wait_that_ends_late_is_followed_by_no_question(void **state)
 	end(&bob);
 }
 
-static void wait_without_an_answer_is_begun_again_elsewhere(void **state)
+FAKE(wait_without_an_answer_is_begun_again_elsewhere,
+     "wait without an answer is begun again elsewhere")
 {
 	struct one bob;
 
-	(void) state;
 	fake_next(FAKE_BELL_WAIT, no_answer);
 	other_holds("job");
 	bob = one(client_of(4), "job");
@@ -466,13 +459,13 @@ static void lines(enum rowlock_log_level level, const char *message, void *arg)
 		++*count;
 }
 
-static void refused_bells_are_told_once_and_polled_instead(void **state)
+FAKE(refused_bells_are_told_once_and_polled_instead,
+     "refused bells are told once, and polled instead")
 {
 	struct rowlock_client_options options = fake_options();
 	static unsigned int told;
 	struct one bob;
 
-	(void) state;
 	told = 0;
 	options.wait_connections = 4;
 	options.flags ^= ROWLOCK_POLL;
@@ -496,12 +489,12 @@ static void refused_bells_are_told_once_and_polled_instead(void **state)
 }
 
 /* What only this one could not do says nothing about the server. */
-static void failure_of_our_own_does_not_give_bells_up(void **state)
+FAKE(failure_of_our_own_does_not_give_bells_up,
+     "failure of our own does not give bells up")
 {
 	struct one bob = one(client_of(4), "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	other_holds("job");
 	fake_next(FAKE_BELL_WAIT,
 		  (struct fake_answer){ .given = true,
@@ -520,11 +513,11 @@ static void failure_of_our_own_does_not_give_bells_up(void **state)
 
 /* It is ours, or nobody's: to stand in line for it would be to wait for
  * ourselves. */
-static void unanswered_question_is_settled_before_the_line(void **state)
+FAKE(unanswered_question_is_settled_before_the_line,
+     "unanswered question is settled before the line")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true, .result = RLK_UNCLEAR });
 	fake_next(FAKE_FENCE, let);
@@ -541,57 +534,4 @@ static void unanswered_question_is_settled_before_the_line(void **state)
 	end(&bob);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE("lone acquire takes the bell, and its release lets it go",
-		     lone_acquire_takes_the_bell_and_its_release_lets_it_go),
-		FAKE("without wait connections nobody rings or waits",
-		     without_wait_connections_nobody_rings_or_waits),
-		FAKE("with many writers nobody rings or waits",
-		     with_many_writers_nobody_rings_or_waits),
-		FAKE("try does not stand in line", try_does_not_stand_in_line),
-		FAKE("waiter that lets the bell go by asks and leaves its lane",
-		     waiter_that_lets_the_bell_go_by_asks_and_leaves_its_lane),
-		FAKE("waiter is woken by the bell",
-		     waiter_is_woken_by_the_bell),
-		FAKE("waiter keeps its place, and looks now and then",
-		     waiter_keeps_its_place_and_looks_now_and_then),
-		FAKE("free name is left to the one that gets the bell",
-		     free_name_is_left_to_the_one_that_gets_the_bell),
-		FAKE("look that fails is repeated",
-		     look_that_fails_is_repeated),
-		FAKE("who observes beats looks when that is over",
-		     who_observes_beats_looks_when_that_is_over),
-		FAKE("who observes beats stays in line for a while",
-		     who_observes_beats_stays_in_line_for_a_while),
-		FAKE("busy name is asked for in line",
-		     busy_name_is_asked_for_in_line),
-		FAKE("who overtook the line stands in it next time",
-		     who_overtook_the_line_stands_in_it_next_time),
-		FAKE("deadline in line looks once and leaves nothing",
-		     deadline_in_line_looks_once_and_leaves_nothing),
-		FAKE("cancel in line looks no more",
-		     cancel_in_line_looks_no_more),
-		FAKE("bell that was got before the cancel is let go",
-		     bell_that_was_got_before_the_cancel_is_let_go),
-		FAKE("bell that was got and killed is let go",
-		     bell_that_was_got_and_killed_is_let_go),
-		FAKE("waits that fail at once are begun again later",
-		     waits_that_fail_at_once_are_begun_again_later),
-		FAKE("interrupted wait is begun again",
-		     interrupted_wait_is_begun_again),
-		FAKE("a wait that ends late is followed by no question",
-		     wait_that_ends_late_is_followed_by_no_question),
-		FAKE("wait without an answer is begun again elsewhere",
-		     wait_without_an_answer_is_begun_again_elsewhere),
-		FAKE("refused bells are told once, and polled instead",
-		     refused_bells_are_told_once_and_polled_instead),
-		FAKE("failure of our own does not give bells up",
-		     failure_of_our_own_does_not_give_bells_up),
-		FAKE("unanswered question is settled before the line",
-		     unanswered_question_is_settled_before_the_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

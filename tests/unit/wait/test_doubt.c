@@ -75,7 +75,8 @@ static void get_it(uint64_t wait_ms, struct fake_answer answer)
 	fake_end(lock, client);
 }
 
-static void who_cannot_be_told_asks_on_as_another_attempt(void **state)
+FAKE(who_cannot_be_told_asks_on_as_another_attempt,
+     "who cannot be told asks on as another attempt")
 {
 	get_it(0, lost_after);
 	fake_setup(state);
@@ -85,7 +86,8 @@ static void who_cannot_be_told_asks_on_as_another_attempt(void **state)
 }
 
 /* Nor is there any other word of it. */
-static void fence_without_an_answer_is_not_waited_for(void **state)
+FAKE(fence_without_an_answer_is_not_waited_for,
+     "a fence without an answer is not waited for")
 {
 	struct rowlock_client_options options = fake_options();
 	struct fake_person *bob = fake_person();
@@ -93,7 +95,6 @@ static void fence_without_an_answer_is_not_waited_for(void **state)
 	struct rowlock_errinfo err;
 	struct rowlock *lock;
 
-	(void) state;
 	options.call_timeout_ms = 300;
 	client = fake_client_with(&options);
 	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -121,13 +122,13 @@ static void doubt(struct rowlock_client *client, const char *name)
 	fake_lock_end(lock);
 }
 
-static void one_in_doubt_keeps_nothing_else_waiting(void **state)
+FAKE(one_in_doubt_keeps_nothing_else_waiting,
+     "one in doubt keeps nothing else waiting")
 {
 	struct rowlock_client *client = fake_client();
 	struct fake_call first;
 	struct fake_call second;
 
-	(void) state;
 	fake_always(FAKE_FENCE, out_of_reach);
 	doubt(client, "job");
 	first = fake_call(FAKE_ACQUIRE, 0);
@@ -200,7 +201,8 @@ static void let_rounds_go_on(unsigned int ms)
 	}
 }
 
-static void doubt_ends_with_the_servers_patience(void **state)
+FAKE(doubt_ends_with_the_servers_patience,
+     "a doubt ends with the server's patience")
 {
 	struct rowlock_client *client = fake_client();
 	struct fake_call call;
@@ -208,7 +210,6 @@ static void doubt_ends_with_the_servers_patience(void **state)
 	uint64_t other;
 	int64_t ends;
 
-	(void) state;
 	fake_always(FAKE_FENCE, out_of_reach);
 	doubt(client, "job");
 	call = fake_call(FAKE_ACQUIRE, 0);
@@ -230,12 +231,12 @@ static void doubt_ends_with_the_servers_patience(void **state)
 }
 
 /* What stood still counts no time, and executes what had arrived. */
-static void server_that_stood_still_is_in_doubt_anew(void **state)
+FAKE(server_that_stood_still_is_in_doubt_anew,
+     "a server that stood still is in doubt anew")
 {
 	struct rowlock_client *client = fake_client();
 	struct fake_call call;
 
-	(void) state;
 	fake_always(FAKE_FENCE, out_of_reach);
 	doubt(client, "job");
 	call = fake_call(FAKE_ACQUIRE, 0);
@@ -251,20 +252,4 @@ static void server_that_stood_still_is_in_doubt_anew(void **state)
 	fake_client_end(client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("who cannot be told asks on as another attempt",
-		     who_cannot_be_told_asks_on_as_another_attempt),
-		FAKE("a fence without an answer is not waited for",
-		     fence_without_an_answer_is_not_waited_for),
-		FAKE("one in doubt keeps nothing else waiting",
-		     one_in_doubt_keeps_nothing_else_waiting),
-		FAKE("a doubt ends with the server's patience",
-		     doubt_ends_with_the_servers_patience),
-		FAKE("a server that stood still is in doubt anew",
-		     server_that_stood_still_is_in_doubt_anew),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

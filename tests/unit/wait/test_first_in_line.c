@@ -41,11 +41,11 @@ static void become_free(const struct one *bob, const struct one *ann)
 	is_granted_in_time(ann);
 }
 
-static void first_in_line_asks_again_if_the_holder_has_no_bell(void **state)
+FAKE(first_in_line_asks_again_if_the_holder_has_no_bell,
+     "first in line asks again if the holder has no bell")
 {
 	struct one bob = one(client_of(4), "job");
 
-	(void) state;
 	ask(&bob);
 	fake_pass_await(FAKE_ACQUIRE, 5);
 	/* It keeps the bell meanwhile. */
@@ -59,13 +59,13 @@ static void first_in_line_asks_again_if_the_holder_has_no_bell(void **state)
 }
 
 /* One statement for both names. */
-static void first_ones_of_several_lines_ask_together(void **state)
+FAKE(first_ones_of_several_lines_ask_together,
+     "first ones of several lines ask together")
 {
 	struct one bob = one(client_of(4), "job");
 	struct one ann = one(bob.client, "task");
 	unsigned int before;
 
-	(void) state;
 	ask_together(&bob, &ann);
 	before = fake_count(FAKE_ACQUIRE);
 	fake_pass_await(FAKE_BATCH, 12);
@@ -97,13 +97,12 @@ static bool was_asked_on(void *arg)
 }
 
 /* The server ends a connection on which nothing is said for a TTL. */
-static void bells_of_a_round_are_kept(void **state)
+FAKE(bells_of_a_round_are_kept, "bells of a round are kept")
 {
 	struct one bob = one(client_of(4), "job");
 	struct one ann = one(bob.client, "task");
 	unsigned int before;
 
-	(void) state;
 	ask_together(&bob, &ann);
 	for (unsigned int i = 0; i < 3; i++) {
 		struct asked job = { fake_count(FAKE_ACQUIRE),
@@ -128,13 +127,13 @@ static void bells_of_a_round_are_kept(void **state)
 	end(&bob);
 }
 
-static void first_in_line_that_lost_its_bell_stands_in_it_again(void **state)
+FAKE(first_in_line_that_lost_its_bell_stands_in_it_again,
+     "first in line that lost its bell stands in it again")
 {
 	struct one bob = one(client_of(4), "job");
 	uint64_t lost;
 	int64_t began;
 
-	(void) state;
 	ask(&bob);
 	fake_pass_await(FAKE_ACQUIRE, 12);
 	lost = fake_bell("job");
@@ -153,13 +152,13 @@ static void first_in_line_that_lost_its_bell_stands_in_it_again(void **state)
 
 /* Whatever was sent with others' went over the commit connection: its session
  * is ended, not that of the connection that has the bell. */
-static void unanswered_round_of_those_with_bells_is_settled(void **state)
+FAKE(unanswered_round_of_those_with_bells_is_settled,
+     "unanswered round of those with bells is settled")
 {
 	struct one bob = one(client_of(4), "job");
 	struct one ann = one(bob.client, "task");
 	uint64_t commit;
 
-	(void) state;
 	ask_together(&bob, &ann);
 	commit = fake_call(FAKE_BATCH, 1).conn;
 	fake_next(FAKE_BATCH, no_answer);
@@ -177,7 +176,7 @@ static void unanswered_round_of_those_with_bells_is_settled(void **state)
 
 /* The question that settles a lost answer met a passing conflict: from then on
  * it is no more urgent than others. */
-static void who_is_unsure_asks_no_more_often(void **state)
+FAKE(who_is_unsure_asks_no_more_often, "who is unsure asks no more often")
 {
 	static const struct fake_answer lost = { .given = true,
 						 .skip = true,
@@ -189,7 +188,6 @@ static void who_is_unsure_asks_no_more_often(void **state)
 	unsigned int before;
 	int64_t began;
 
-	(void) state;
 	ask(&bob);
 	fake_pass_await(FAKE_ACQUIRE, 12);
 	fake_next(FAKE_ACQUIRE, lost);
@@ -207,21 +205,4 @@ static void who_is_unsure_asks_no_more_often(void **state)
 	end(&bob);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("first in line asks again if the holder has no bell",
-		     first_in_line_asks_again_if_the_holder_has_no_bell),
-		FAKE("first ones of several lines ask together",
-		     first_ones_of_several_lines_ask_together),
-		FAKE("bells of a round are kept", bells_of_a_round_are_kept),
-		FAKE("first in line that lost its bell stands in it again",
-		     first_in_line_that_lost_its_bell_stands_in_it_again),
-		FAKE("unanswered round of those with bells is settled",
-		     unanswered_round_of_those_with_bells_is_settled),
-		FAKE("who is unsure asks no more often",
-		     who_is_unsure_asks_no_more_often),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -38,26 +38,24 @@ static unsigned int passes_in_a_turn(struct scene *s, uint64_t ms)
 	return count;
 }
 
-static void turn_ends_after_so_many_passes(void **state)
+FAKE(turn_ends_after_so_many_passes, "a turn ends after so many passes")
 {
 	struct rowlock_client_options client = fake_options();
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct scene s;
 
-	(void) state;
 	client.handover_passes = 7;
 	s = scene_of(&client, &options, &options);
 	assert_int_equal(passes_in_a_turn(&s, 0), 7);
 	scene_end(&s);
 }
 
-static void turn_ends_after_so_long(void **state)
+FAKE(turn_ends_after_so_long, "a turn ends after so long")
 {
 	struct rowlock_client_options client = fake_options();
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct scene s;
 
-	(void) state;
 	options.strategy = ROWLOCK_ROW;
 	client.handover_ms = 40;
 	s = scene_of(&client, &options, &options);
@@ -75,13 +73,13 @@ static void goes_back(struct scene *s)
 	scene_end(s);
 }
 
-static void without_handover_nothing_is(void **state)
+FAKE(without_handover_nothing_is,
+     "with ROWLOCK_NO_HANDOVER nothing is handed over")
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client_options client = fake_options();
 	struct scene s;
 
-	(void) state;
 	client.flags |= ROWLOCK_NO_HANDOVER;
 	s = scene_of(&client, &options, &options);
 	goes_back(&s);
@@ -100,13 +98,13 @@ static struct scene scene_of_one_pass(void)
 
 /* Others wanted it lately: after the turn they get more time to ask than they
  * need. */
-static void turn_that_ended_by_passes_lets_others_ask_first(void **state)
+FAKE(turn_that_ended_by_passes_lets_others_ask_first,
+     "a turn that ended by passes lets others ask first")
 {
 	struct rowlock_errinfo err;
 	struct scene s = scene_of_one_pass();
 	int64_t began;
 
-	(void) state;
 	s.bobs->waiter->name->turn->others_seen_ms = fake_now();
 	add_eve(&s, 2);
 	release_to_bob(&s);
@@ -143,7 +141,8 @@ static bool one_steps_back(void *arg)
 }
 
 /* The name may be free: who is next does not wait anew. */
-static void who_gives_up_meanwhile_has_stepped_back_for_all(void **state)
+FAKE(who_gives_up_meanwhile_has_stepped_back_for_all,
+     "who gives up meanwhile has stepped back for all")
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct fake_person *ann;
@@ -151,7 +150,6 @@ static void who_gives_up_meanwhile_has_stepped_back_for_all(void **state)
 	struct rowlock *anns;
 	struct scene s = scene_of_one_pass();
 
-	(void) state;
 	anns = lock_with(s.client, &options);
 	ann = fake_person();
 	release_to_bob(&s);
@@ -174,13 +172,13 @@ static void who_gives_up_meanwhile_has_stepped_back_for_all(void **state)
 }
 
 /* Who polls cannot be seen by who holds: now and then he is given the time. */
-static void turns_without_others_let_them_ask_now_and_then(void **state)
+FAKE(turns_without_others_let_them_ask_now_and_then,
+     "turns without others let them ask now and then")
 {
 	struct rowlock_errinfo err;
 	struct scene s = scene_of_one_pass();
 	int64_t began;
 
-	(void) state;
 	release_to_bob(&s);
 	/* Its first turn is over, but nobody needs time yet. */
 	add_eve(&s, 1);
@@ -227,7 +225,8 @@ static void waits_with(const struct rowlock_options *holds,
 	scene_end(&s);
 }
 
-static void maximum_hold_goes_back_to_the_server(void **state)
+FAKE(maximum_hold_goes_back_to_the_server,
+     "a maximum hold goes back to the server")
 {
 	const struct rowlock_options none = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_options maximum = ROWLOCK_OPTIONS_DEFAULT;
@@ -238,7 +237,8 @@ static void maximum_hold_goes_back_to_the_server(void **state)
 	waits_with(&none, &maximum, true);
 }
 
-static void another_info_goes_back_to_the_server(void **state)
+FAKE(another_info_goes_back_to_the_server,
+     "another info goes back to the server")
 {
 	const struct rowlock_options none = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_options night = ROWLOCK_OPTIONS_DEFAULT;
@@ -259,7 +259,8 @@ static void another_info_goes_back_to_the_server(void **state)
 
 /* The row was made under the info of the first handle, the second is the last
  * to let go. */
-static void hold_of_two_infos_goes_back_to_the_server(void **state)
+FAKE(hold_of_two_infos_goes_back_to_the_server,
+     "a hold of two infos goes back to the server")
 {
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options night = ROWLOCK_OPTIONS_DEFAULT;
@@ -268,7 +269,6 @@ static void hold_of_two_infos_goes_back_to_the_server(void **state)
 	struct rowlock *nested;
 	struct scene s;
 
-	(void) state;
 	night.info = "night";
 	day.info = "day";
 	night.flags = day.flags = ROWLOCK_OWNER_THREAD;
@@ -287,13 +287,13 @@ static void hold_of_two_infos_goes_back_to_the_server(void **state)
 
 /* A beat says that one of our leases was taken by hand, and nobody knows yet
  * which. */
-static void lease_that_may_be_broken_goes_back_to_the_server(void **state)
+FAKE(lease_that_may_be_broken_goes_back_to_the_server,
+     "a lease that may be broken goes back to the server")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock *other = fake_lock(s.client, ROWLOCK_LEASE, 0, "other");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(other, 0, &err));
 	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true });
 	fake_lease_break("other");
@@ -317,12 +317,12 @@ static void lease_that_may_be_broken_goes_back_to_the_server(void **state)
 }
 
 /* Not even the look has begun. */
-static void lease_of_a_session_with_a_break_goes_back(void **state)
+FAKE(lease_of_a_session_with_a_break_goes_back,
+     "a lease of a session with a break goes back")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
 
-	(void) state;
 	rlk_mutex_lock(&s.client->mutex);
 	s.client->look_breaks = true;
 	waker = rlk_hand_over_locked(s.held->hold, s.held);
@@ -345,11 +345,11 @@ static bool suspicion_is_gone(void *arg)
 	return gone;
 }
 
-static void lease_that_was_looked_up_passes_again(void **state)
+FAKE(lease_that_was_looked_up_passes_again,
+     "a lease that was looked up passes again")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 
-	(void) state;
 	rlk_mutex_lock(&s.client->mutex);
 	s.client->look_breaks = true;
 	rlk_mutex_unlock(&s.client->mutex);
@@ -364,14 +364,14 @@ static void lease_that_was_looked_up_passes_again(void **state)
 
 /* Its end is there to be seen, nobody has spoken on it since, and the deadline
  * thread has not run yet. */
-static void row_whose_connection_has_ended_does_not_pass(void **state)
+FAKE(row_whose_connection_has_ended_does_not_pass,
+     "a row whose connection has ended does not pass")
 {
 	struct scene s = scene(ROWLOCK_ROW);
 	struct rlk_hold *hold = s.held->hold;
 	struct rowlock_errinfo err;
 	struct rlk_waker *waker;
 
-	(void) state;
 	rlk_mutex_lock(&s.client->mutex);
 	shutdown(rlk_conn_fd(hold->conn), SHUT_RD);
 	waker = rlk_hand_over_locked(hold, s.held);
@@ -383,13 +383,12 @@ static void row_whose_connection_has_ended_does_not_pass(void **state)
 	scene_end(&s);
 }
 
-static void hold_that_is_lost_does_not_pass(void **state)
+FAKE(hold_that_is_lost_does_not_pass, "a hold that is lost does not pass")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_creep(s.client->ttl_ms);
 	assert_code(rowlock_release(s.held, &err), ROWLOCK_ELOST, &err);
 	assert_code(fake_hear(s.bob, &err), ROWLOCK_ETIMEDOUT, &err);
@@ -397,37 +396,4 @@ static void hold_that_is_lost_does_not_pass(void **state)
 	scene_end(&s);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a turn ends after so many passes",
-		     turn_ends_after_so_many_passes),
-		FAKE("a turn ends after so long", turn_ends_after_so_long),
-		FAKE("with ROWLOCK_NO_HANDOVER nothing is handed over",
-		     without_handover_nothing_is),
-		FAKE("a turn that ended by passes lets others ask first",
-		     turn_that_ended_by_passes_lets_others_ask_first),
-		FAKE("who gives up meanwhile has stepped back for all",
-		     who_gives_up_meanwhile_has_stepped_back_for_all),
-		FAKE("turns without others let them ask now and then",
-		     turns_without_others_let_them_ask_now_and_then),
-		FAKE("a maximum hold goes back to the server",
-		     maximum_hold_goes_back_to_the_server),
-		FAKE("another info goes back to the server",
-		     another_info_goes_back_to_the_server),
-		FAKE("a hold of two infos goes back to the server",
-		     hold_of_two_infos_goes_back_to_the_server),
-		FAKE("a lease that may be broken goes back to the server",
-		     lease_that_may_be_broken_goes_back_to_the_server),
-		FAKE("a lease of a session with a break goes back",
-		     lease_of_a_session_with_a_break_goes_back),
-		FAKE("a lease that was looked up passes again",
-		     lease_that_was_looked_up_passes_again),
-		FAKE("a row whose connection has ended does not pass",
-		     row_whose_connection_has_ended_does_not_pass),
-		FAKE("a hold that is lost does not pass",
-		     hold_that_is_lost_does_not_pass),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -24,26 +24,25 @@ static void passes(enum rowlock_strategy strategy)
 	scene_end(&s);
 }
 
-static void lease_passes_without_a_word_to_the_server(void **state)
+FAKE(lease_passes_without_a_word_to_the_server,
+     "a lease passes without a word to the server")
 {
-	(void) state;
 	passes(ROWLOCK_LEASE);
 }
 
-static void row_passes_without_a_word_to_the_server(void **state)
+FAKE(row_passes_without_a_word_to_the_server,
+     "a row passes without a word to the server")
 {
-	(void) state;
 	passes(ROWLOCK_ROW);
 }
 
 /* ---------------------------------------------------------- who gets it */
 
-static void waiter_who_is_late_is_passed_over(void **state)
+FAKE(waiter_who_is_late_is_passed_over, "a waiter who is late is passed over")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	s.client->handover_ms = 60000;
 	add_eve(&s, 2);
 	/* Bob's time is up, and nobody has told him. */
@@ -66,13 +65,13 @@ static struct rlk_waker *let_go_locked(struct rowlock *lock)
 	return rlk_hand_over_locked(hold, lock);
 }
 
-static void waiter_who_is_canceled_is_passed_over(void **state)
+FAKE(waiter_who_is_canceled_is_passed_over,
+     "a waiter who is canceled is passed over")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock_errinfo err;
 	struct rlk_waker *waker;
 
-	(void) state;
 	add_eve(&s, 2);
 	rlk_mutex_lock(&s.client->mutex);
 	s.bobs->waiter->canceled = true;
@@ -88,13 +87,12 @@ static void waiter_who_is_canceled_is_passed_over(void **state)
 }
 
 /* The hand-over came first, by a hair. */
-static void waiter_who_was_handed_it_has_it(void **state)
+FAKE(waiter_who_was_handed_it_has_it, "a waiter who was handed it has it")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock_errinfo err;
 	struct rlk_waker *waker;
 
-	(void) state;
 	rlk_mutex_lock(&s.client->mutex);
 	waker = let_go_locked(s.held);
 	s.bobs->waiter->canceled = true;
@@ -111,7 +109,8 @@ static void waiter_who_was_handed_it_has_it(void **state)
 	scene_end(&s);
 }
 
-static void hold_that_is_lost_on_the_way_is_asked_for_anew(void **state)
+FAKE(hold_that_is_lost_on_the_way_is_asked_for_anew,
+     "a hold that is lost on the way is asked for anew")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");
@@ -120,7 +119,6 @@ static void hold_that_is_lost_on_the_way_is_asked_for_anew(void **state)
 	struct rlk_waker *waker;
 	struct rlk_hold *hold;
 
-	(void) state;
 	rowlock_on_lost(s.bobs, fake_count_loss, (void *) &told);
 	rlk_mutex_lock(&s.client->mutex);
 	hold = s.held->hold;
@@ -143,13 +141,13 @@ static void hold_that_is_lost_on_the_way_is_asked_for_anew(void **state)
 
 /* Two threads use one handle at a time: none of them gets what the other is
  * about to have. */
-static void waiter_who_asks_is_not_handed_it_as_well(void **state)
+FAKE(waiter_who_asks_is_not_handed_it_as_well,
+     "a waiter who asks is not handed it as well")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
 	struct rlk_hold *hold = s.held->hold;
 
-	(void) state;
 	rlk_mutex_lock(&s.client->mutex);
 	s.bobs->waiter->asking = true;
 	waker = rlk_hand_over_locked(hold, s.held);
@@ -161,7 +159,7 @@ static void waiter_who_asks_is_not_handed_it_as_well(void **state)
 	scene_end(&s);
 }
 
-static void only_the_last_level_passes(void **state)
+FAKE(only_the_last_level_passes, "only the last level passes")
 {
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -169,7 +167,6 @@ static void only_the_last_level_passes(void **state)
 	struct rowlock_errinfo err;
 	struct scene s;
 
-	(void) state;
 	options.flags = ROWLOCK_OWNER_THREAD;
 	s = scene_of(&client, &options, &options);
 	nested = lock_with(s.client, &options);
@@ -188,7 +185,7 @@ static void only_the_last_level_passes(void **state)
 	scene_end(&s);
 }
 
-static void handle_can_be_the_next_owner(void **state)
+FAKE(handle_can_be_the_next_owner, "a handle can be the next owner")
 {
 	const struct rowlock_client_options client = fake_options();
 	const struct rowlock_options thread = ROWLOCK_OPTIONS_DEFAULT;
@@ -196,7 +193,6 @@ static void handle_can_be_the_next_owner(void **state)
 	struct rowlock_errinfo err;
 	struct scene s;
 
-	(void) state;
 	handle.flags = ROWLOCK_OWNER_HANDLE;
 	s = scene_of(&client, &thread, &handle);
 	release_to_bob(&s);
@@ -228,7 +224,7 @@ static void owners_draw(enum rowlock_strategy strategy)
 	scene_end(&s);
 }
 
-static void each_owner_draws_a_token_of_his_own(void **state)
+FAKE(each_owner_draws_a_token_of_his_own, "each owner draws a token of his own")
 {
 	owners_draw(ROWLOCK_LEASE);
 	fake_setup(state);
@@ -236,7 +232,8 @@ static void each_owner_draws_a_token_of_his_own(void **state)
 }
 
 /* Not allowed, and still no harm to the next owner. */
-static void draw_overtaken_by_a_release_is_nobodys_token(void **state)
+FAKE(draw_overtaken_by_a_release_is_nobodys_token,
+     "a draw overtaken by a release is nobody's token")
 {
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options handle = ROWLOCK_OPTIONS_DEFAULT;
@@ -244,7 +241,6 @@ static void draw_overtaken_by_a_release_is_nobodys_token(void **state)
 	struct rowlock_errinfo err;
 	struct scene s;
 
-	(void) state;
 	handle.flags = ROWLOCK_OWNER_HANDLE;
 	s = scene_of(&client, &handle, &handle);
 	fake_next(FAKE_DRAW, (struct fake_answer){ .wait = true });
@@ -259,14 +255,14 @@ static void draw_overtaken_by_a_release_is_nobodys_token(void **state)
 	scene_end(&s);
 }
 
-static void loss_is_told_to_the_owner_that_it_has(void **state)
+FAKE(loss_is_told_to_the_owner_that_it_has,
+     "a loss is told to the owner that it has")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	_Atomic int told_before = 0;
 	_Atomic int told = 0;
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_on_lost(s.held, fake_count_loss, (void *) &told_before);
 	rowlock_on_lost(s.bobs, fake_count_loss, (void *) &told);
 	release_to_bob(&s);
@@ -281,12 +277,11 @@ static void loss_is_told_to_the_owner_that_it_has(void **state)
 	scene_end(&s);
 }
 
-static void pings_go_on_after_a_pass(void **state)
+FAKE(pings_go_on_after_a_pass, "pings go on after a pass")
 {
 	struct scene s = scene(ROWLOCK_ROW);
 	unsigned int pings = fake_count(FAKE_CONFIRM);
 
-	(void) state;
 	release_to_bob(&s);
 	for (int i = 0; i < 6; i++) {
 		fake_advance(s.client->row_idle_ms / 3);
@@ -297,34 +292,4 @@ static void pings_go_on_after_a_pass(void **state)
 	scene_end(&s);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a lease passes without a word to the server",
-		     lease_passes_without_a_word_to_the_server),
-		FAKE("a row passes without a word to the server",
-		     row_passes_without_a_word_to_the_server),
-		FAKE("a waiter who is late is passed over",
-		     waiter_who_is_late_is_passed_over),
-		FAKE("a waiter who is canceled is passed over",
-		     waiter_who_is_canceled_is_passed_over),
-		FAKE("a waiter who was handed it has it",
-		     waiter_who_was_handed_it_has_it),
-		FAKE("a hold that is lost on the way is asked for anew",
-		     hold_that_is_lost_on_the_way_is_asked_for_anew),
-		FAKE("a waiter who asks is not handed it as well",
-		     waiter_who_asks_is_not_handed_it_as_well),
-		FAKE("only the last level passes", only_the_last_level_passes),
-		FAKE("a handle can be the next owner",
-		     handle_can_be_the_next_owner),
-		FAKE("each owner draws a token of his own",
-		     each_owner_draws_a_token_of_his_own),
-		FAKE("a draw overtaken by a release is nobody's token",
-		     draw_overtaken_by_a_release_is_nobodys_token),
-		FAKE("a loss is told to the owner that it has",
-		     loss_is_told_to_the_owner_that_it_has),
-		FAKE("pings go on after a pass", pings_go_on_after_a_pass),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

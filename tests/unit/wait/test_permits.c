@@ -99,11 +99,11 @@ static void await_pause(struct scene *scene, int who)
 	fake_until(is_idle, scene->locks[who]);
 }
 
-static void who_was_refused_has_them_while_it_pauses(void **state)
+FAKE(who_was_refused_has_them_while_it_pauses,
+     "who was refused has what another thread gives up")
 {
 	struct scene s = scene();
 
-	(void) state;
 	begin(&s);
 	wants(&s, BOB, FAKE_DO_ACQUIRE_ONE);
 	await_pause(&s, BOB);
@@ -118,11 +118,11 @@ static void who_was_refused_has_them_while_it_pauses(void **state)
 }
 
 /* They are for one who wants more, and Eve stands behind him. */
-static void who_was_refused_is_not_overtaken(void **state)
+FAKE(who_was_refused_is_not_overtaken,
+     "who was refused and wants more is not overtaken")
 {
 	struct scene s = scene();
 
-	(void) state;
 	begin(&s);
 	wants(&s, BOB, FAKE_DO_ACQUIRE_TWO);
 	await_pause(&s, BOB);
@@ -146,11 +146,10 @@ static bool has_let_go(void *lock)
 }
 
 /* Nor while its next question is under way: that may be granted. */
-static void who_asks_once_more_is_not_overtaken(void **state)
+FAKE(who_asks_once_more_is_not_overtaken, "who asks once more is not overtaken")
 {
 	struct scene s = scene();
 
-	(void) state;
 	begin(&s);
 	wants(&s, BOB, FAKE_DO_ACQUIRE_ONE);
 	await_pause(&s, BOB);
@@ -183,11 +182,11 @@ static void begin_with_a_question(struct scene *s)
 }
 
 /* The first one's question, which may get it others, does not keep Eve. */
-static void who_stands_behind_a_first_question_has_them(void **state)
+FAKE(who_stands_behind_a_first_question_has_them,
+     "who stands behind a first question has what is given up")
 {
 	struct scene s = scene();
 
-	(void) state;
 	begin_with_a_question(&s);
 	wants(&s, EVE, FAKE_DO_ACQUIRE_ONE);
 	fake_await_line(s.locks[EVE], 2);
@@ -204,11 +203,11 @@ static void who_stands_behind_a_first_question_has_them(void **state)
 }
 
 /* Whether there are nine only the server can tell. */
-static void who_says_a_number_asks_for_it(void **state)
+FAKE(who_says_a_number_asks_for_it,
+     "who says how many there are is handed none of others")
 {
 	struct scene s = scene();
 
-	(void) state;
 	begin_with_a_question(&s);
 	wants(&s, EVE, FAKE_DO_ACQUIRE_OF_NINE);
 	fake_await_line(s.locks[EVE], 2);
@@ -232,20 +231,4 @@ static void who_says_a_number_asks_for_it(void **state)
 	end(&s);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("who was refused has what another thread gives up",
-		     who_was_refused_has_them_while_it_pauses),
-		FAKE("who was refused and wants more is not overtaken",
-		     who_was_refused_is_not_overtaken),
-		FAKE("who asks once more is not overtaken",
-		     who_asks_once_more_is_not_overtaken),
-		FAKE("who stands behind a first question has what is given up",
-		     who_stands_behind_a_first_question_has_them),
-		FAKE("who says how many there are is handed none of others",
-		     who_says_a_number_asks_for_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -68,13 +68,12 @@ static void waits_and_gets_it(struct rowlock *lock)
 
 /* ----------------------------------------------------- the pool refuses */
 
-static void try_without_a_connection_says_why(void **state)
+FAKE(try_without_a_connection_says_why, "a try without a connection says why")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_GET, all_busy);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
 	assert_says(&err, "acquire 'job' (row): ");
@@ -87,13 +86,13 @@ static void try_without_a_connection_says_why(void **state)
 	end(client, lock);
 }
 
-static void waiter_without_a_connection_goes_on(void **state)
+FAKE(waiter_without_a_connection_goes_on,
+     "a waiter without a connection goes on")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_GET, all_busy);
 	fake_next(FAKE_GET, no_conn);
 	waits_and_gets_it(lock);
@@ -104,13 +103,13 @@ static void waiter_without_a_connection_goes_on(void **state)
 	end(client, lock);
 }
 
-static void session_without_a_connection_is_told(void **state)
+FAKE(session_without_a_connection_is_told,
+     "a session without a connection is told")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_GET, no_conn);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
 	assert_int_equal(fake_sessions(), 0);
@@ -122,14 +121,14 @@ static void session_without_a_connection_is_told(void **state)
 	end(client, lock);
 }
 
-static void calls_of_a_holder_say_that_all_connections_are_busy(void **state)
+FAKE(calls_of_a_holder_say_that_all_connections_are_busy,
+     "calls of a holder say that all connections are busy")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 	uint64_t token;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_GET, all_busy);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_EDB, &err);
@@ -149,13 +148,12 @@ static void calls_of_a_holder_say_that_all_connections_are_busy(void **state)
 
 /* ------------------------------------------------------- making a row */
 
-static void row_that_cannot_be_made_is_told(void **state)
+FAKE(row_that_cannot_be_made_is_told, "a row that cannot be made is told")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_MAKE, refused);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
 	assert_says(&err, "acquire 'job' (row): operation");
@@ -174,7 +172,8 @@ static void row_that_cannot_be_made_is_told(void **state)
 	end(client, lock);
 }
 
-static void making_in_others_way_is_tried_again(void **state)
+FAKE(making_in_others_way_is_tried_again,
+     "making in others' way is tried again")
 {
 	static const enum rlk_fault faults[] = { RLK_BUSY, RLK_CONFLICT,
 						 RLK_KILLED, RLK_UNKNOWN,
@@ -182,7 +181,6 @@ static void making_in_others_way_is_tried_again(void **state)
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 
-	(void) state;
 	for (size_t i = 0; i < TEST_SIZE(faults); i++)
 		fake_next(FAKE_MAKE,
 			  (struct fake_answer){ .given = true,
@@ -193,12 +191,12 @@ static void making_in_others_way_is_tried_again(void **state)
 	end(client, lock);
 }
 
-static void making_without_a_connection_is_tried_again(void **state)
+FAKE(making_without_a_connection_is_tried_again,
+     "making without a connection is tried again")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 
-	(void) state;
 	fake_next(FAKE_GET, normal);
 	fake_next(FAKE_GET, all_busy);
 	fake_next(FAKE_GET, normal);
@@ -223,13 +221,13 @@ static int wait_in_vain(struct rowlock *lock, struct rowlock_errinfo *err)
 	return code;
 }
 
-static void wait_that_is_never_taken_back_still_times_out(void **state)
+FAKE(wait_that_is_never_taken_back_still_times_out,
+     "a wait that is never taken back still times out")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_lock("job");
 	fake_always(FAKE_RESUME, pending);
 	fake_always(FAKE_FENCE, no_answer);
@@ -242,14 +240,14 @@ static void wait_that_is_never_taken_back_still_times_out(void **state)
 	end(client, lock);
 }
 
-static void wait_for_a_silent_server_is_no_wait_for_others(void **state)
+FAKE(wait_for_a_silent_server_is_no_wait_for_others,
+     "a wait for a silent server is no wait for others")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct fake_person *bob = fake_person();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_lock("job");
 	fake_always(FAKE_RESUME, pending);
 	fake_always(FAKE_FENCE, no_answer_for_long);
@@ -266,13 +264,13 @@ static void wait_for_a_silent_server_is_no_wait_for_others(void **state)
 	end(client, lock);
 }
 
-static void wait_that_cannot_be_killed_is_taken_back_all_the_same(void **state)
+FAKE(wait_that_cannot_be_killed_is_taken_back_all_the_same,
+     "a wait that cannot be killed is taken back all the same")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_lock("job");
 	/* The waiter's own, then the one that would carry the KILL. */
 	fake_next(FAKE_GET, normal);
@@ -283,13 +281,13 @@ static void wait_that_cannot_be_killed_is_taken_back_all_the_same(void **state)
 	end(client, lock);
 }
 
-static void lock_that_came_with_the_kill_goes_with_its_connection(void **state)
+FAKE(lock_that_came_with_the_kill_goes_with_its_connection,
+     "a lock that came with the kill goes with its connection")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_lock("job");
 	fake_next(FAKE_RELEASE, no_answer);
 	assert_code(wait_in_vain(lock, &err), ROWLOCK_ETIMEDOUT, &err);
@@ -300,14 +298,14 @@ static void lock_that_came_with_the_kill_goes_with_its_connection(void **state)
 	end(client, lock);
 }
 
-static void grant_that_cannot_be_confirmed_is_none(void **state)
+FAKE(grant_that_cannot_be_confirmed_is_none,
+     "a grant that cannot be confirmed is none")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct fake_person *bob = fake_person();
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_unlock("job");
 	/* A third of the bound, and it may be over already. */
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 3000 });
@@ -324,13 +322,13 @@ static void grant_that_cannot_be_confirmed_is_none(void **state)
 
 /* --------------------------------------------------- a holder's calls */
 
-static void release_that_is_always_in_the_way_goes_to_the_chores(void **state)
+FAKE(release_that_is_always_in_the_way_goes_to_the_chores,
+     "a release that is always in the way goes to the chores")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_RELEASE, (struct fake_answer){ .given = true,
 							.skip = true,
@@ -346,14 +344,13 @@ static void release_that_is_always_in_the_way_goes_to_the_chores(void **state)
 	end(client, lock);
 }
 
-static void calls_without_an_answer_say_so(void **state)
+FAKE(calls_without_an_answer_say_so, "calls without an answer say so")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 	uint64_t token;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, pending);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ECONNECT, &err);
@@ -370,14 +367,14 @@ static void calls_without_an_answer_say_so(void **state)
 	end(client, lock);
 }
 
-static void draw_that_never_gets_an_answer_ends_at_the_deadline(void **state)
+FAKE(draw_that_never_gets_an_answer_ends_at_the_deadline,
+     "a draw that never gets an answer ends at the deadline")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 	uint64_t token;
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_DRAW, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -390,40 +387,4 @@ static void draw_that_never_gets_an_answer_ends_at_the_deadline(void **state)
 	end(client, lock);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a try without a connection says why",
-		     try_without_a_connection_says_why),
-		FAKE("a waiter without a connection goes on",
-		     waiter_without_a_connection_goes_on),
-		FAKE("a session without a connection is told",
-		     session_without_a_connection_is_told),
-		FAKE("calls of a holder say that all connections are busy",
-		     calls_of_a_holder_say_that_all_connections_are_busy),
-		FAKE("a row that cannot be made is told",
-		     row_that_cannot_be_made_is_told),
-		FAKE("making in others' way is tried again",
-		     making_in_others_way_is_tried_again),
-		FAKE("making without a connection is tried again",
-		     making_without_a_connection_is_tried_again),
-		FAKE("a wait that is never taken back still times out",
-		     wait_that_is_never_taken_back_still_times_out),
-		FAKE("a wait for a silent server is no wait for others",
-		     wait_for_a_silent_server_is_no_wait_for_others),
-		FAKE("a wait that cannot be killed is taken back all the same",
-		     wait_that_cannot_be_killed_is_taken_back_all_the_same),
-		FAKE("a lock that came with the kill goes with its connection",
-		     lock_that_came_with_the_kill_goes_with_its_connection),
-		FAKE("a grant that cannot be confirmed is none",
-		     grant_that_cannot_be_confirmed_is_none),
-		FAKE("a release that is always in the way goes to the chores",
-		     release_that_is_always_in_the_way_goes_to_the_chores),
-		FAKE("calls without an answer say so",
-		     calls_without_an_answer_say_so),
-		FAKE("a draw that never gets an answer ends at the deadline",
-		     draw_that_never_gets_an_answer_ends_at_the_deadline),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

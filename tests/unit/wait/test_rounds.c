@@ -4,11 +4,11 @@
 
 #include "test.h"
 
-static void each_is_later_than_now_and_the_same_for_all(void **state)
+CASE(each_is_later_than_now_and_the_same_for_all,
+     "each round is later than now, and the same for all")
 {
 	int64_t now = 1234567;
 
-	(void) state;
 	for (int i = 0; i < 1000; i++) {
 		int64_t next = rlk_rounds_next(7, now);
 
@@ -22,23 +22,13 @@ static void each_is_later_than_now_and_the_same_for_all(void **state)
 			1234567 + 1001 * RLK_ROUND_MS);
 }
 
-static void clients_are_not_in_step(void **state)
+CASE(clients_are_not_in_step, "clients are not in step")
 {
 	unsigned int same = 0;
 
-	(void) state;
 	for (int64_t now = 0; now < 1000 * RLK_ROUND_MS; now += RLK_ROUND_MS)
 		same += rlk_rounds_next(1, now) == rlk_rounds_next(2, now);
 	assert_in_range(same, 0, 100);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST("each round is later than now, and the same for all",
-		     each_is_later_than_now_and_the_same_for_all),
-		TEST("clients are not in step", clients_are_not_in_step),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

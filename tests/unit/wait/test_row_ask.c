@@ -14,13 +14,11 @@ static bool nothing_is_lent(void *arg)
 	return fake_lent(RLK_BAY_ROW) == 0;
 }
 
-static void missing_row_is_made_before_it_is_locked(void **state)
+FAKE(missing_row_is_made_before_it_is_locked,
+     "a missing row is made before it is locked")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(fake_count(FAKE_MAKE), 1);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
@@ -34,16 +32,13 @@ static void missing_row_is_made_before_it_is_locked(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_count(FAKE_MAKE), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void try_does_not_wait_and_leaves_no_transaction(void **state)
+FAKE(try_does_not_wait_and_leaves_no_transaction,
+     "a try does not wait and leaves no transaction")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	fake_row_lock("job");
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
 	assert_int_equal(fake_call(FAKE_ACQUIRE, 0).ask, RLK_ASK_FIRST);
@@ -52,17 +47,13 @@ static void try_does_not_wait_and_leaves_no_transaction(void **state)
 	assert_string_equal(fake_call(FAKE_TEXT, 0).name, "ROLLBACK");
 	assert_true(fake_call(FAKE_TEXT, 0).conn ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
-	fake_end(lock, client);
 }
 
-static void waiting_is_done_in_the_server(void **state)
+FAKE(waiting_is_done_in_the_server, "waiting is done in the server")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
@@ -72,16 +63,13 @@ static void waiting_is_done_in_the_server(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void slice_without_a_grant_is_followed_by_the_next(void **state)
+FAKE(slice_without_a_grant_is_followed_by_the_next,
+     "a slice without a grant is followed by the next")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
-	(void) state;
 	fake_row_unlock("job");
 	for (int i = 0; i < 3; i++)
 		fake_next(FAKE_ACQUIRE,
@@ -93,17 +81,13 @@ static void slice_without_a_grant_is_followed_by_the_next(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 4);
 	assert_int_equal(fake_lent(RLK_BAY_ROW), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-static void deadline_takes_the_question_back(void **state)
+FAKE(deadline_takes_the_question_back, "the deadline takes the question back")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 1500);
 	fake_await(FAKE_ACQUIRE, 1);
@@ -120,18 +104,15 @@ static void deadline_takes_the_question_back(void **state)
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* The server ends each slice; if it does not, it or the way to it is gone. */
-static void wait_without_end_looks_whether_the_server_is_there(void **state)
+FAKE(wait_without_end_looks_whether_the_server_is_there,
+     "a wait without end looks whether the server is there")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
@@ -142,17 +123,13 @@ static void wait_without_end_looks_whether_the_server_is_there(void **state)
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void cancel_takes_the_question_back(void **state)
+FAKE(cancel_takes_the_question_back, "cancel takes the question back")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
@@ -160,17 +137,14 @@ static void cancel_takes_the_question_back(void **state)
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 1);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void grant_that_beats_the_kill_is_a_grant(void **state)
+FAKE(grant_that_beats_the_kill_is_a_grant,
+     "a grant that beats the kill is a grant")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_lock("job");
 	fake_next(FAKE_RESUME,
 		  (struct fake_answer){ .given = true, .result = RLK_GRANTED });
@@ -181,17 +155,14 @@ static void grant_that_beats_the_kill_is_a_grant(void **state)
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void question_that_cannot_be_taken_back_is_fenced(void **state)
+FAKE(question_that_cannot_be_taken_back_is_fenced,
+     "a question that cannot be taken back is fenced")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_row_lock("job");
 	fake_next(FAKE_RESUME, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -206,10 +177,9 @@ static void question_that_cannot_be_taken_back_is_fenced(void **state)
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void many_waiters_use_one_connection(void **state)
+FAKE(many_waiters_use_one_connection, "many waiters use one connection")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *first = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -217,7 +187,6 @@ static void many_waiters_use_one_connection(void **state)
 	struct fake_person *people[5];
 	struct rowlock_errinfo err;
 
-	(void) state;
 	assert_ok(rowlock_acquire(first, 0, &err));
 	for (unsigned int i = 0; i < 5; i++) {
 		locks[i] = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -239,30 +208,4 @@ static void many_waiters_use_one_connection(void **state)
 	fake_end(first, client);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("a missing row is made before it is locked",
-		     missing_row_is_made_before_it_is_locked),
-		FAKE("a try does not wait and leaves no transaction",
-		     try_does_not_wait_and_leaves_no_transaction),
-		FAKE("waiting is done in the server",
-		     waiting_is_done_in_the_server),
-		FAKE("a slice without a grant is followed by the next",
-		     slice_without_a_grant_is_followed_by_the_next),
-		FAKE("the deadline takes the question back",
-		     deadline_takes_the_question_back),
-		FAKE("a wait without end looks whether the server is there",
-		     wait_without_end_looks_whether_the_server_is_there),
-		FAKE("cancel takes the question back",
-		     cancel_takes_the_question_back),
-		FAKE("a grant that beats the kill is a grant",
-		     grant_that_beats_the_kill_is_a_grant),
-		FAKE("a question that cannot be taken back is fenced",
-		     question_that_cannot_be_taken_back_is_fenced),
-		FAKE("many waiters use one connection",
-		     many_waiters_use_one_connection),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -36,12 +36,12 @@ static struct one in_line(uint64_t wait_ms)
 	return bob;
 }
 
-static void row_with_a_line_is_waited_for_in_line(void **state)
+FAKE(row_with_a_line_is_waited_for_in_line,
+     "row with a line is waited for in line")
 {
 	struct one bob = in_line(ROWLOCK_FOREVER);
 	uint64_t conn = fake_call(FAKE_ACQUIRE, 0).conn;
 
-	(void) state;
 	/* A question that waits would overtake the line. */
 	assert_int_equal(fake_call(FAKE_ACQUIRE, 0).ask, RLK_ASK_FIRST);
 	assert_true(fake_call(FAKE_BELL_WAIT, 0).conn == conn);
@@ -60,12 +60,32 @@ static void row_with_a_line_is_waited_for_in_line(void **state)
 	end(&bob);
 }
 
-static void row_without_a_line_is_waited_for_in_its_own_queue_first(
-    void **state)
+/* The name may be free. */
+FAKE(wait_behind_a_locked_table_knows_of_no_holder,
+     "wait behind a locked table knows of no holder")
+{
+	static const struct fake_answer table = { .given = true,
+						  .skip = true,
+						  .result = RLK_FAILURE };
+	struct one bob = row_of(client_of(4));
+	struct rowlock_errinfo err;
+
+	fake_row_lock("job");
+	fake_next(FAKE_ACQUIRE, table);
+	acquire(&bob, 500);
+	fake_await(FAKE_ACQUIRE, 2);
+	fake_advance(500);
+	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_non_null(strstr(err.message, "is not known, as its table"));
+	fake_row_unlock("job");
+	end(&bob);
+}
+
+FAKE(row_without_a_line_is_waited_for_in_its_own_queue_first,
+     "row without a line is waited for in its own queue first")
 {
 	struct one bob = row_of(client_of(4));
 
-	(void) state;
 	fake_row_lock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = false });
 	fake_next(FAKE_ACQUIRE, waited);
@@ -84,11 +104,10 @@ static void row_without_a_line_is_waited_for_in_its_own_queue_first(
 }
 
 /* The answer is remembered for a second. */
-static void no_line_is_looked_for_twice(void **state)
+FAKE(no_line_is_looked_for_twice, "no line is looked for twice")
 {
 	struct one bob = row_of(client_of(4));
 
-	(void) state;
 	for (int i = 0; i < 3; i++) {
 		fake_row_lock("job");
 		acquire(&bob, ROWLOCK_FOREVER);
@@ -103,11 +122,10 @@ static void no_line_is_looked_for_twice(void **state)
 }
 
 /* It keeps the place of the first in line from slice to slice. */
-static void first_in_line_keeps_the_bell(void **state)
+FAKE(first_in_line_keeps_the_bell, "first in line keeps the bell")
 {
 	struct one bob;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = false });
 	fake_next(FAKE_ACQUIRE, waited);
 	fake_next(FAKE_ACQUIRE, waited);
@@ -123,12 +141,11 @@ static void first_in_line_keeps_the_bell(void **state)
 	end(&bob);
 }
 
-static void cancel_ends_the_wait_in_line(void **state)
+FAKE(cancel_ends_the_wait_in_line, "cancel ends the wait in line")
 {
 	struct one bob = in_line(ROWLOCK_FOREVER);
 	struct rowlock_errinfo err;
 
-	(void) state;
 	rowlock_cancel(bob.lock);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ECANCELED, &err);
 	fake_await_bell_line("row job", 0);
@@ -138,11 +155,10 @@ static void cancel_ends_the_wait_in_line(void **state)
 }
 
 /* A KILL QUERY that was meant for the wait ends the letting go of the bell. */
-static void grant_outlives_a_late_kill(void **state)
+FAKE(grant_outlives_a_late_kill, "grant outlives a late kill")
 {
 	struct one bob = in_line(ROWLOCK_FOREVER);
 
-	(void) state;
 	fake_next(FAKE_RING, killed);
 	fake_bell_ring("row job");
 	fake_row_unlock("job");
@@ -154,7 +170,8 @@ static void grant_outlives_a_late_kill(void **state)
 }
 
 /* The row is locked on a connection that is given up: it is asked for again. */
-static void grant_whose_bell_stays_is_not_believed(void **state)
+FAKE(grant_whose_bell_stays_is_not_believed,
+     "grant whose bell stays is not believed")
 {
 	static const struct fake_answer no_answer = { .given = true,
 						      .skip = true,
@@ -162,7 +179,6 @@ static void grant_whose_bell_stays_is_not_believed(void **state)
 	struct one bob = in_line(ROWLOCK_FOREVER);
 	uint64_t conn = fake_call(FAKE_BELL_WAIT, 0).conn;
 
-	(void) state;
 	fake_next(FAKE_RING, no_answer);
 	fake_bell_ring("row job");
 	fake_row_unlock("job");
@@ -173,46 +189,4 @@ static void grant_whose_bell_stays_is_not_believed(void **state)
 	end(&bob);
 }
 
-/* The name may be free. */
-static void wait_behind_a_locked_table_knows_of_no_holder(void **state)
-{
-	static const struct fake_answer table = { .given = true,
-						  .skip = true,
-						  .result = RLK_FAILURE };
-	struct one bob = row_of(client_of(4));
-	struct rowlock_errinfo err;
-
-	(void) state;
-	fake_row_lock("job");
-	fake_next(FAKE_ACQUIRE, table);
-	acquire(&bob, 500);
-	fake_await(FAKE_ACQUIRE, 2);
-	fake_advance(500);
-	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
-	assert_non_null(strstr(err.message, "is not known, as its table"));
-	fake_row_unlock("job");
-	end(&bob);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("row with a line is waited for in line",
-		     row_with_a_line_is_waited_for_in_line),
-		FAKE("wait behind a locked table knows of no holder",
-		     wait_behind_a_locked_table_knows_of_no_holder),
-		FAKE("row without a line is waited for in its own queue first",
-		     row_without_a_line_is_waited_for_in_its_own_queue_first),
-		FAKE("no line is looked for twice",
-		     no_line_is_looked_for_twice),
-		FAKE("first in line keeps the bell",
-		     first_in_line_keeps_the_bell),
-		FAKE("cancel ends the wait in line",
-		     cancel_ends_the_wait_in_line),
-		FAKE("grant outlives a late kill", grant_outlives_a_late_kill),
-		FAKE("grant whose bell stays is not believed",
-		     grant_whose_bell_stays_is_not_believed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)

@@ -52,22 +52,20 @@ static void lost_answer(struct fake_answer answer)
 	fake_end(lock, client);
 }
 
-static void attempt_without_an_answer_is_asked_again_behind_a_fence(
-    void **state)
+FAKE(attempt_without_an_answer_is_asked_again_behind_a_fence,
+     "an attempt without an answer is asked again behind a fence")
 {
 	lost_answer(lost_after);
 	fake_setup(state);
 	lost_answer(lost_before);
 }
 
-static void poll_without_an_answer_is_asked_as_a_first_question(void **state)
+FAKE(poll_without_an_answer_is_asked_as_a_first_question,
+     "a poll without an answer is asked as a first question")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
@@ -90,18 +88,15 @@ static void poll_without_an_answer_is_asked_as_a_first_question(void **state)
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void request_that_lands_late_is_found_to_be_ours(void **state)
+FAKE(request_that_lands_late_is_found_to_be_ours,
+     "a request that lands late is found to be ours")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	struct fake_call call;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, lost_before);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -114,17 +109,14 @@ static void request_that_lands_late_is_found_to_be_ours(void **state)
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	assert_int_equal(fake_lease("job"), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void attempt_is_over_once_another_was_seen_to_have_the_name(void **state)
+FAKE(attempt_is_over_once_another_was_seen_to_have_the_name,
+     "an attempt is over once another was seen to have the name")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, lost_before);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -143,17 +135,14 @@ static void attempt_is_over_once_another_was_seen_to_have_the_name(void **state)
 		    fake_call(FAKE_ACQUIRE, 2).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void attempt_is_not_asked_again_before_the_fence_holds(void **state)
+FAKE(attempt_is_not_asked_again_before_the_fence_holds,
+     "an attempt is not asked again before the fence holds")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, lost_before);
 	for (int i = 0; i < 5; i++)
 		fake_next(FAKE_FENCE, no_fence);
@@ -165,18 +154,15 @@ static void attempt_is_not_asked_again_before_the_fence_holds(void **state)
 	assert_int_equal(fake_count(FAKE_FENCE), 6);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void what_cannot_be_settled_in_time_is_removed_later(void **state)
+FAKE(what_cannot_be_settled_in_time_is_removed_later,
+     "what cannot be settled in time is removed later")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	struct fake_call call;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_always(FAKE_FENCE, no_fence);
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 300);
@@ -199,19 +185,16 @@ static void what_cannot_be_settled_in_time_is_removed_later(void **state)
 	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt != call.attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* Between the fence and the second question the wait ends: the row of the
  * first may be there. */
-static void wait_that_ends_behind_the_fence_leaves_no_row(void **state)
+FAKE(wait_that_ends_behind_the_fence_leaves_no_row,
+     "a wait that ends behind the fence leaves no row")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -222,16 +205,13 @@ static void wait_that_ends_behind_the_fence_leaves_no_row(void **state)
 	fake_pass_until(is_free, NULL);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void refusal_behind_the_fence_leaves_no_row(void **state)
+FAKE(refusal_behind_the_fence_leaves_no_row,
+     "a refusal behind the fence leaves no row")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
 						      .skip = true,
@@ -240,32 +220,28 @@ static void refusal_behind_the_fence_leaves_no_row(void **state)
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
 		    &err);
 	fake_pass_until(is_free, NULL);
-	fake_end(lock, client);
 }
 
-static void try_whose_time_is_up_behind_the_fence_says_why(void **state)
+FAKE(try_whose_time_is_up_behind_the_fence_says_why,
+     "a try whose time is up behind the fence says why")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .ms = 5000 });
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
 	/* A sentence behind "acquire 'job' (lease): ". */
 	assert_true(strlen(err.message) > 40);
 	fake_pass_until(is_free, NULL);
-	fake_end(lock, client);
 }
 
-static void answer_held_behind_the_fence_is_believed(void **state)
+FAKE(answer_held_behind_the_fence_is_believed,
+     "an answer 'held' behind the fence is believed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
 	fake_next(FAKE_ACQUIRE, lost_before);
@@ -277,14 +253,11 @@ static void answer_held_behind_the_fence_is_believed(void **state)
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
 
-static void request_that_hangs_is_settled_too(void **state)
+FAKE(request_that_hangs_is_settled_too, "a request that hangs is settled too")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
@@ -297,17 +270,13 @@ static void request_that_hangs_is_settled_too(void **state)
 		    fake_call(FAKE_ACQUIRE, 1).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void conflict_is_no_verdict(void **state)
+FAKE(conflict_is_no_verdict, "a conflict is no verdict")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	for (int i = 0; i < 4; i++)
 		fake_next(FAKE_ACQUIRE,
 			  (struct fake_answer){ .given = true,
@@ -323,7 +292,6 @@ static void conflict_is_no_verdict(void **state)
 			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 static bool is_now(void *arg)
@@ -332,20 +300,17 @@ static bool is_now(void *arg)
 }
 
 /* However long the rests between its questions have become by then. */
-static void try_does_not_rest_beyond_its_time(void **state)
+FAKE(try_does_not_rest_beyond_its_time, "a try does not rest beyond its time")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	int64_t until = fake_now() + (int64_t) client->call_timeout_ms;
 	int64_t last = until - 1;
 	struct fake_answer again = { .given = true,
 				     .skip = true,
 				     .result = RLK_AGAIN };
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	const int64_t rest = 150;
 
-	(void) state;
 	fake_always(FAKE_ACQUIRE, again);
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 0);
 	for (unsigned int i = 1; i <= 8; i++) {
@@ -364,18 +329,14 @@ static void try_does_not_rest_beyond_its_time(void **state)
 	assert_code(fake_hear(bob, &err), ROWLOCK_EDB, &err);
 	assert_int_equal(fake_now(), until);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* What was not answered may have been done: only the same attempt tells. */
-static void conflict_leaves_doubt_as_it_was(void **state)
+FAKE(conflict_leaves_doubt_as_it_was, "a conflict leaves doubt as it was")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true, .result = RLK_UNCLEAR });
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
@@ -390,16 +351,15 @@ static void conflict_leaves_doubt_as_it_was(void **state)
 			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-static void refusal_is_told_at_once_and_leaves_nothing(void **state)
+FAKE(refusal_is_told_at_once_and_leaves_nothing,
+     "a refusal is told at once and leaves nothing")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_errinfo err;
 
-	(void) state;
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true,
 					.skip = true,
@@ -414,41 +374,4 @@ static void refusal_is_told_at_once_and_leaves_nothing(void **state)
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		FAKE("an attempt without an answer is asked again behind a "
-		     "fence",
-		     attempt_without_an_answer_is_asked_again_behind_a_fence),
-		FAKE("a poll without an answer is asked as a first question",
-		     poll_without_an_answer_is_asked_as_a_first_question),
-		FAKE("a request that lands late is found to be ours",
-		     request_that_lands_late_is_found_to_be_ours),
-		FAKE("an attempt is over once another was seen to have the "
-		     "name",
-		     attempt_is_over_once_another_was_seen_to_have_the_name),
-		FAKE("an attempt is not asked again before the fence holds",
-		     attempt_is_not_asked_again_before_the_fence_holds),
-		FAKE("what cannot be settled in time is removed later",
-		     what_cannot_be_settled_in_time_is_removed_later),
-		FAKE("a wait that ends behind the fence leaves no row",
-		     wait_that_ends_behind_the_fence_leaves_no_row),
-		FAKE("a refusal behind the fence leaves no row",
-		     refusal_behind_the_fence_leaves_no_row),
-		FAKE("a try whose time is up behind the fence says why",
-		     try_whose_time_is_up_behind_the_fence_says_why),
-		FAKE("an answer 'held' behind the fence is believed",
-		     answer_held_behind_the_fence_is_believed),
-		FAKE("a request that hangs is settled too",
-		     request_that_hangs_is_settled_too),
-		FAKE("a conflict is no verdict", conflict_is_no_verdict),
-		FAKE("a try does not rest beyond its time",
-		     try_does_not_rest_beyond_its_time),
-		FAKE("a conflict leaves doubt as it was",
-		     conflict_leaves_doubt_as_it_was),
-		FAKE("a refusal is told at once and leaves nothing",
-		     refusal_is_told_at_once_and_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CASE_MAIN(case_main)
