@@ -271,7 +271,8 @@ struct rowlock_options {
 	 *  only: neither row locks, nor read/write locks, semaphores,
 	 *  multi-locks and elections. Two round trips and commits more with the
 	 *  grant. The server's clock tells when the time is over; if it was set
-	 *  back, clients that look for as long find out. Default: not at all.
+	 *  back, or does not decide (ROWLOCK_OBSERVE_BEATS, Galera, a group),
+	 *  only clients that look for as long find out. Default: not at all.
 	 */
 	uint64_t at_least_ms;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper thread: one UPDATE per beat, whatever the number of holds (but one
- * more for each that outlasts its keep, keeps.c), on a connection that was
+ * The keeper thread: one UPDATE per beat, whatever the number of holds (and one
+ * for 256 that are kept, keeps.c), on a connection that was
  * opened beforehand; if no answer comes in a sixth of the TTL, the next try is
  * on the spare one. Several tries fit before the deadline.
  *

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beats the keeps of holds that last longer than their names were to be kept
- * (hold/keeping.h). A keep has a deadline of its own, so each of them is a beat
- * by itself; a client with none looks at no hold.
+ * Beats the keeps of a client's holds (hold/keeping.h) behind each beat of its
+ * session: one UPDATE for 256 of them. So they bear what a session bears, such
+ * as a server's clock that jumps ahead, and a hold lasts beyond the time that
+ * its name was to be kept for. A client with none looks at no hold.
  *
  * Failure modes: a beat without an answer is tried again with the session's
  * next one, which then comes soon; the hold is lost at its deadline at the
@@ -15,29 +16,46 @@
 #include "hold/session.h"
 #include "strategy/session_row.h"
 
-/* The next hold whose keep is due, with a reference. It is due again with the
- * session's next beat at the earliest. */
-static struct rlk_hold *next_due_locked(struct rowlock_client *client)
+#include <stdlib.h>
+
+/* Keeps of one statement. */
+#define KEEPS_MOST 256
+
+struct page {
+	size_t count;
+	struct rlk_hold *holds[KEEPS_MOST]; /* with a reference each */
+	uint64_t ids[KEEPS_MOST];
+};
+
+static void free_page(struct page **page)
 {
-	int64_t now = rlk_now(client->clock);
+	free(*page);
+}
+
+/* Those that were not beaten in this @round yet. */
+static void take_locked(struct rowlock_client *client, struct page *page,
+			uint64_t round)
+{
 	struct rlk_list *node;
 	struct rlk_list *after;
 
+	page->count = 0;
 	rlk_list_for_each(node, after, &client->session.holds)
 	{
 		struct rlk_hold *hold =
 		    container_of(node, struct rlk_hold, node);
 		struct rlk_upkeep *upkeep = hold->upkeep;
 
-		if (!upkeep || !upkeep->keep.row.id ||
-		    upkeep->keep.next_ms > now)
+		if (hold->state != RLK_HOLD_HELD || !upkeep ||
+		    !upkeep->keep.row.id || upkeep->keep.round == round)
 			continue;
-		upkeep->keep.next_ms =
-		    rlk_after(now, client->ttl_ms / RLK_SIGNS_OF_LIFE / 2);
+		if (page->count == KEEPS_MOST)
+			return;
+		upkeep->keep.round = round;
 		rlk_hold_get_locked(hold);
-		return hold;
+		page->holds[page->count] = hold;
+		page->ids[page->count++] = upkeep->keep.row.id;
 	}
-	return NULL;
 }
 
 static void answered_locked(struct rlk_hold *hold, int64_t t0, bool alive)
@@ -46,10 +64,11 @@ static void answered_locked(struct rlk_hold *hold, int64_t t0, bool alive)
 	int64_t until =
 	    rlk_after(t0, client->ttl_ms - rlk_margin(client->ttl_ms));
 
-	if (!alive) {
+	/* A release that is under way has deleted its own. */
+	if (!alive && hold->state == RLK_HOLD_HELD)
 		rlk_hold_lose_locked(hold, RLK_WAS_EVICTED);
+	if (!alive)
 		return;
-	}
 	/* An answer after the end does not revive the hold. */
 	if (!rlk_hold_check_locked(hold) ||
 	    until <= hold->upkeep->keep.until_ms)
@@ -58,42 +77,65 @@ static void answered_locked(struct rlk_hold *hold, int64_t t0, bool alive)
 	rlk_hold_kept_locked(hold);
 }
 
-static bool beat(struct rlk_hold *hold, struct rlk_conn *conn,
-		 uint64_t patience_ms)
+/* Less were there than were beaten: which? Returns false without an answer. */
+static bool look(struct page *page, size_t i, struct rlk_conn *conn,
+		 bool *ret_alive)
 {
-	struct rowlock_client *client = hold->name->client;
-	const struct rlk_session_row row = {
-		.id = hold->upkeep->keep.row.id,
-		.ttl_ms = client->ttl_ms,
-	};
+	struct rowlock_errinfo error;
+	uint64_t beat;
+
+	return rlk_session_look(conn, page->ids[i], ret_alive, &beat, &error) ==
+	       RLK_DONE;
+}
+
+static bool beat(struct rowlock_client *client, struct page *page,
+		 struct rlk_conn *conn, uint64_t patience_ms)
+{
 	int64_t t0 = rlk_now(client->clock);
 	struct rowlock_errinfo error;
-	enum rlk_fault fault;
-	struct rlk_beat beat;
+	size_t beaten = 0;
+	bool answered;
 
 	rlk_conn_set_until(conn, rlk_after(t0, patience_ms));
-	fault = rlk_session_beat(conn, &row, &beat, &error);
+	answered = rlk_keeps_beat_all(conn, page->ids, page->count, &beaten,
+				      &error) == RLK_DONE;
+	for (size_t i = 0; i < page->count; i++) {
+		bool alive = true;
+
+		if (answered && beaten < page->count)
+			answered = look(page, i, conn, &alive);
+		rlk_mutex_lock(&client->mutex);
+		if (answered)
+			answered_locked(page->holds[i], t0, alive);
+		rlk_hold_put_locked(page->holds[i]);
+		rlk_mutex_unlock(&client->mutex);
+	}
+	if (answered)
+		return true;
 	rlk_mutex_lock(&client->mutex);
-	if (!fault)
-		answered_locked(hold, t0, beat.alive);
-	else if (client->session.state == RLK_SESSION_ALIVE)
+	if (client->session.state == RLK_SESSION_ALIVE)
 		client->session.next_beat_ms =
 		    rlk_after(rlk_now(client->clock), client->ttl_ms / 30);
-	rlk_hold_put_locked(hold);
 	rlk_mutex_unlock(&client->mutex);
-	return !fault;
+	return false;
 }
 
 void rlk_keeps_beat(struct rowlock_client *client, struct rlk_conn *conn,
 		    uint64_t patience_ms)
 {
-	struct rlk_hold *hold;
+	_cleanup_(free_page) struct page *page = NULL;
+	uint64_t round;
 
-	do {
+	rlk_mutex_lock(&client->mutex);
+	round = client->session.beats;
+	if (client->has_keeps)
+		page = malloc(sizeof(*page));
+	rlk_mutex_unlock(&client->mutex);
+	while (page && !rlk_client_stopping(client)) {
 		rlk_mutex_lock(&client->mutex);
-		hold = client->has_keeps && !client->stopping
-			   ? next_due_locked(client)
-			   : NULL;
+		take_locked(client, page, round);
 		rlk_mutex_unlock(&client->mutex);
-	} while (hold && beat(hold, conn, patience_ms));
+		if (!page->count || !beat(client, page, conn, patience_ms))
+			return;
+	}
 }

@@ -43,8 +43,9 @@ enum rlk_hold_state {
 /** The keep of a hold (hold/keeping.h). */
 struct rlk_hold_keep {
 	struct rlk_keep row; /* its id is 0 if there is none */
-	int64_t until_ms;    /* the hold is good until then; else RLK_NEVER */
-	int64_t next_ms;     /* when the keep is to be beaten */
+	int64_t until_ms;    /* the hold is good until then; RLK_NEVER: no keep
+				can have its lease */
+	uint64_t round;      /* the session's beat that it was beaten with */
 };
 
 /**

@@ -30,6 +30,7 @@ struct keeping {
 	int64_t t0_ms;     /* its row was sent after this moment, */
 	uint64_t lasts_ms; /* and expires at least this time later */
 	bool found;        /* the lease was there */
+	bool unsure;       /* whether the keep has it: an answer is missing */
 };
 
 typedef enum rlk_fault (*step_fn)(struct rlk_conn *conn, void *arg,
@@ -80,9 +81,12 @@ static enum rlk_fault take(struct rlk_conn *conn, void *arg,
 {
 	struct keeping *keeping = arg;
 	const struct rlk_request request = rlk_hold_request(keeping->hold);
+	enum rlk_fault fault = rlk_keep_take(conn, &request, &keeping->row,
+					     &keeping->found, reterr);
 
-	return rlk_keep_take(conn, &request, &keeping->row, &keeping->found,
-			     reterr);
+	if (fault == RLK_UNKNOWN || fault == RLK_PENDING)
+		keeping->unsure = true;
+	return fault;
 }
 
 /* The keep is about to get the lease, and whether it has may not be answered in
@@ -90,29 +94,37 @@ static enum rlk_fault take(struct rlk_conn *conn, void *arg,
 static void limit(const struct keeping *keeping)
 {
 	struct rlk_hold *hold = keeping->hold;
-	const struct rowlock_client *client = hold->name->client;
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&hold->name->client->mutex);
 	uint64_t lasts = keeping->lasts_ms - rlk_margin(keeping->lasts_ms);
 
 	hold->upkeep->keep.until_ms = rlk_after(keeping->t0_ms, lasts);
-	hold->upkeep->keep.next_ms =
-	    rlk_after(keeping->t0_ms,
-		      lasts > client->ttl_ms ? lasts - client->ttl_ms : 0);
 	rlk_hold_kept_locked(hold);
 }
 
-/* The lease belongs to its keep. */
+/* The keep has not got it, and never will: a hold of another level goes on. */
+static void unlimit(const struct keeping *keeping)
+{
+	struct rlk_hold *hold = keeping->hold;
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&hold->name->client->mutex);
+
+	hold->upkeep->keep.until_ms = RLK_NEVER;
+	rlk_hold_kept_locked(hold);
+}
+
+/* The lease belongs to its keep. A hold that is lost by now is not kept: its
+ * row goes (background/abandoned.c). */
 static int begin_locked(const struct keeping *keeping,
 			struct rowlock_errinfo *reterr)
 {
 	struct rlk_hold *hold = keeping->hold;
 
+	if (!rlk_hold_check_locked(hold))
+		return rlk_fail(reterr, ROWLOCK_ELOST, "%s", hold->reason);
 	hold->upkeep->keep.row = keeping->row;
 	hold->name->client->has_keeps = true;
-	if (rlk_hold_check_locked(hold))
-		return 0;
-	return rlk_fail(reterr, ROWLOCK_ELOST, "%s", hold->reason);
+	return 0;
 }
 
 static int fail_keep(const struct rowlock *lock, struct rowlock_errinfo *reterr)
@@ -135,8 +147,11 @@ static int keep(struct keeping *keeping, int64_t until_ms,
 	if (persist(client, until_ms, insert, keeping, reterr))
 		return reterr->code;
 	limit(keeping);
-	if (persist(client, until_ms, take, keeping, reterr))
+	if (persist(client, until_ms, take, keeping, reterr)) {
+		if (!keeping->unsure)
+			unlimit(keeping);
 		return reterr->code;
+	}
 	rlk_mutex_lock(&client->mutex);
 	if (!keeping->found)
 		rlk_hold_lose_locked(hold, RLK_ROW_IS_GONE);

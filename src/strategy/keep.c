@@ -13,22 +13,42 @@
  */
 #include "strategy/keep.h"
 
+#include "base/error.h"
+#include "strategy/lease_private.h"
 #include "strategy/sure.h"
 
 static const struct rlk_stmt_def take = {
 	"keep",
-	"UPDATE business_lease l JOIN lease_session k ON k.id = ?"
+	"UPDATE business_lease l JOIN lease_session s ON s.id = l.session"
+	" JOIN lease_session k ON k.id = ?"
 	" SET l.session = k.id, k.breaks = ?"
-	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
+	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?"
+	" AND l.session = ?",
 	.once = true,
 };
 
 static const struct rlk_stmt_def taken = {
 	"keep",
-	"SELECT l.session FROM business_lease l"
+	"SELECT l.session, s.id IS NULL FROM business_lease l"
 	" JOIN lease_session k ON k.id = ?"
+	" LEFT JOIN lease_session s ON s.id = l.session"
 	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
 	.once = true,
+};
+
+/* As a session's beat, for all keeps of a session that has just been beaten: by
+ * its TTL. An end that is further away stays; one that is not is that of a hold
+ * which outlasts its time, and from then on its keep lives as a session does.
+ */
+static const struct rlk_many_def beat = {
+	"beat",
+	"UPDATE lease_session k FORCE INDEX (PRIMARY)"
+	" JOIN lease_session c ON c.id = k.breaks"
+	" SET k.ttl = IF(k.expires_at <= UTC_TIMESTAMP(6)"
+	" + INTERVAL c.ttl * 1000 MICROSECOND, c.ttl, k.ttl),"
+	" k.expires_at = GREATEST(k.expires_at,"
+	" UTC_TIMESTAMP(6) + INTERVAL c.ttl * 1000 MICROSECOND),"
+	" k.beat = k.beat + 1 WHERE k.id IN ({?0|, })",
 };
 
 /* The end by the server's clock, which also stamped the start. An observer
@@ -70,7 +90,7 @@ enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 	const struct rlk_value params[] = {
 		rlk_u64(keep->id),         rlk_u64(request->session),
 		rlk_text(request->name),   rlk_u64(request->slot),
-		rlk_u64(request->attempt),
+		rlk_u64(request->attempt), rlk_u64(request->session),
 	};
 	const struct rlk_value where[] = { params[0], params[2], params[3],
 					   params[4] };
@@ -86,10 +106,34 @@ enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 		fault = rlk_stmt_run(conn, &taken, where, &reply, reterr);
 	if (fault)
 		return fault;
-	if (reply.has_row && reply.columns[0].u64 != keep->id)
+	*ret_found = reply.has_row && reply.columns[0].u64 == keep->id;
+	/* It is there, of a session that lives: the UPDATE must have found it.
+	 */
+	if (reply.has_row && !*ret_found && !reply.columns[1].u64)
 		return rlk_sure_fail(conn, taken.label, reterr);
-	*ret_found = reply.has_row;
 	return RLK_DONE;
+}
+
+static void value_of_id(const void *ids, size_t row,
+			struct rlk_value *ret_values)
+{
+	ret_values[0] = rlk_u64(((const uint64_t *) ids)[row]);
+}
+
+enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn, const uint64_t *ids,
+				  size_t count, size_t *ret_beaten,
+				  struct rowlock_errinfo *reterr)
+{
+	struct rlk_packet *packet = rlk_packet_begin(conn);
+	enum rlk_fault fault;
+
+	if (!packet ||
+	    rlk_packet_add(packet, &beat, value_of_id, ids, count) < 0)
+		return rlk_fail_memory(reterr);
+	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
+	if (!fault)
+		*ret_beaten = rlk_packet_affected(packet, 0);
+	return fault;
 }
 
 static enum rlk_fault find_kept(struct rlk_conn *conn,

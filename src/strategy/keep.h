@@ -23,12 +23,19 @@ struct rlk_keep {
 /**
  * The lease of @request, of the session that it names, belongs to @keep from
  * now on. The keep's row is committed (rlk_session_open()), and has not been
- * given to another lease. *@ret_found: the lease was there. Idempotent.
+ * given to another lease. *@ret_found: the lease was there, and its session
+ * was. Idempotent.
  */
 enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 			     const struct rlk_request *request,
 			     const struct rlk_keep *keep, bool *ret_found,
 			     struct rowlock_errinfo *reterr);
+
+/** Beat these keeps of one session, which was just beaten: none of them expires
+ *  before a TTL of that session is over. *@ret_beaten: how many there were. */
+enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn, const uint64_t *ids,
+				  size_t count, size_t *ret_beaten,
+				  struct rowlock_errinfo *reterr);
 
 /**
  * Give the lease back: the row stays until the time is over, as nobody's hold.

@@ -82,7 +82,8 @@ void sim_keep_take(struct sim_session *session)
 	struct sim_session_row *row = sim_session_row(request->params[0].u64);
 	struct sim_lease *lease = lease_at(request, 2);
 
-	if (!row || !lease || lease->session == row->id)
+	if (!row || !lease || lease->session != request->params[5].u64 ||
+	    !sim_session_row(lease->session))
 		return;
 	if (row->proc != session->proc || lease->proc != session->proc)
 		sim_violation("S5: process %u took a lease of process %u for "
@@ -91,6 +92,27 @@ void sim_keep_take(struct sim_session *session)
 	lease->session = row->id;
 	row->breaks = request->params[1].u64;
 	session->answer.affected = 2;
+}
+
+void sim_keep_beat(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	struct sim_session_row *row = sim_session_row(request->params[0].u64);
+	const struct sim_session_row *client =
+	    row ? sim_session_row(row->breaks) : NULL;
+	int64_t until;
+
+	if (!client)
+		return;
+	sim_judge_beat(session, row);
+	until = request->started_us + (int64_t) client->ttl_ms * 1000;
+	if (row->expires_us <= until) {
+		row->expires_us = until;
+		row->ttl_ms = client->ttl_ms;
+	}
+	row->beat++;
+	row->beaten_us = sim_now;
+	session->answer.affected = 1;
 }
 
 void sim_keep_leave(struct sim_session *session)
@@ -127,10 +149,13 @@ void sim_keep_taken(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
 	const struct sim_lease *lease = lease_at(request, 1);
+	struct rlk_value *cells;
 
-	if (lease && sim_session_row(request->params[0].u64))
-		sim_answer_row(&session->answer, 1)[0] =
-		    rlk_u64(lease->session);
+	if (!lease || !sim_session_row(request->params[0].u64))
+		return;
+	cells = sim_answer_row(&session->answer, 2);
+	cells[0] = rlk_u64(lease->session);
+	cells[1] = rlk_u64(!sim_session_row(lease->session));
 }
 
 bool sim_is_kept(const struct sim_lease *lease)

@@ -325,8 +325,8 @@ static bool touches_rows(enum sim_verb verb)
 static bool may_lie(enum sim_verb verb)
 {
 	return verb == SIM_DELETE_LEASE || verb == SIM_DELETE_SESSION ||
-	       verb == SIM_BEAT || verb == SIM_OVERTAKE ||
-	       verb == SIM_GUARD_COUNT;
+	       verb == SIM_BEAT || verb == SIM_KEEP_BEAT ||
+	       verb == SIM_OVERTAKE || verb == SIM_GUARD_COUNT;
 }
 
 void sim_draw_fate(struct sim_request *request)

@@ -115,12 +115,14 @@ static const struct pattern patterns[] = {
 	  "AND l.slot = ? AND l.attempt = ? AND l.session = k.id AND "
 	  "k.started_at + INTERVAL ? MICROSECOND > UTC_TIMESTAMP(6)", NULL,
 	  NULL },
-	{ SIM_KEEP_TAKEN, "taken-keep", "SELECT l.session FROM business_lease l "
-	  "JOIN lease_session k ON k.id = ? WHERE l.name = ? AND l.slot = ? AND "
-	  "l.attempt = ?", NULL, NULL },
+	{ SIM_KEEP_TAKEN, "taken-keep", "SELECT l.session, s.id IS NULL FROM "
+	  "business_lease l JOIN lease_session k ON k.id = ? LEFT JOIN "
+	  "lease_session s ON s.id = l.session WHERE l.name = ? AND l.slot = ? "
+	  "AND l.attempt = ?", NULL, NULL },
 	{ SIM_KEEP_TAKE, "take-keep", "UPDATE business_lease l JOIN "
-	  "lease_session k ON k.id = ? SET l.session = k.id, k.breaks = ? "
-	  "WHERE l.name = ? AND l.slot = ? AND l.attempt = ?", NULL, NULL },
+	  "lease_session s ON s.id = l.session JOIN lease_session k ON k.id = ? "
+	  "SET l.session = k.id, k.breaks = ? WHERE l.name = ? AND l.slot = ? "
+	  "AND l.attempt = ? AND l.session = ?", NULL, NULL },
 	{ SIM_KEEP_LEAVE, "leave-kept", "UPDATE business_lease l JOIN "
 	  "lease_session k ON k.id = ? SET l.expires_at = k.started_at + "
 	  "INTERVAL ? MICROSECOND, l.acquired_at = LEAST(l.acquired_at, "
@@ -358,6 +360,14 @@ static const struct {
 	  PERMITS, NULL, { 0, 1, 2 } },
 	{ SIM_DELETE_LEASE, "delete-some", "DELETE l FROM business_lease l "
 	  "FORCE INDEX (PRIMARY) WHERE " PERMITS, NULL, { 0, 1, 2 } },
+	{ SIM_KEEP_BEAT, "beat-keeps", "UPDATE lease_session k FORCE INDEX "
+	  "(PRIMARY) JOIN lease_session c ON c.id = k.breaks SET k.ttl = "
+	  "IF(k.expires_at <= UTC_TIMESTAMP(6) + INTERVAL c.ttl * 1000 "
+	  "MICROSECOND, c.ttl, k.ttl), k.expires_at = GREATEST(k.expires_at, "
+	  "UTC_TIMESTAMP(6) + INTERVAL c.ttl * 1000 MICROSECOND), k.beat = "
+	  "k.beat + 1 WHERE k.id IN ({?0|, })", NULL,
+	  { 0, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO,
+	    SIM_ZERO } },
 	{ SIM_DELETE_LEASE, "sweep-name", "DELETE l FROM business_lease l "
 	  "FORCE INDEX (PRIMARY) WHERE " PERMITS " AND NOT EXISTS (SELECT 1 "
 	  "FROM lease_session s WHERE s.id = l.session)", NULL, { 0, 1, 2 } },

@@ -79,6 +79,7 @@ enum fake_op {
 	FAKE_LEAVE,        /* likewise */
 	FAKE_KEEP_TAKE,    /* .name; .id is the keep */
 	FAKE_KEEP_RELEASE, /* likewise */
+	FAKE_KEEPS_BEAT,   /* .id of them */
 	FAKE_HEAVIEST,     /* who stands; .name, .id is above which weight */
 	FAKE_OPS,
 };

@@ -37,12 +37,34 @@ enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 	if (world_begin(&op, &call)) {
 		struct world_session *row = world_session(keep->id);
 
-		*ret_found = row && mine(request);
+		*ret_found = row && mine(request) &&
+			     (mine(request)->session == keep->id ||
+			      (mine(request)->session == request->session &&
+			       world_session(request->session)));
 		if (*ret_found) {
 			mine(request)->session = keep->id;
 			row->breaks = request->session;
 		}
 	}
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn, const uint64_t *ids,
+				  size_t count, size_t *ret_beaten,
+				  struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_KEEPS_BEAT, .conn = conn };
+
+	*ret_beaten = 0;
+	if (world_begin(&op, &(struct fake_call){ .id = count }))
+		for (size_t i = 0; i < count; i++) {
+			struct world_session *row = world_session(ids[i]);
+
+			if (!row)
+				continue;
+			row->beat++;
+			(*ret_beaten)++;
+		}
 	return world_fault(&op, RLK_DONE, reterr);
 }
 

@@ -107,4 +107,57 @@ FAKE(hold_is_no_longer_good_than_its_keep,
 	fake_end(lock, client);
 }
 
+/* As sessions are, whatever their number and their ends. */
+FAKE(keeps_are_beaten_with_the_session_by_one_statement,
+     "keeps are beaten with the session, by one statement")
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *locks[3];
+	char name[] = "jobA";
+	struct rowlock_errinfo err;
+
+	for (size_t i = 0; i < TEST_SIZE(locks); i++) {
+		const struct rowlock_options options = {
+			.size = sizeof(options),
+			.at_least_ms = AT_LEAST_MS * (i + 1),
+		};
+
+		name[3] = (char) ('A' + i);
+		assert_ok(rowlock_new(client, name, &options, &locks[i], &err));
+		assert_ok(rowlock_acquire(locks[i], 0, &err));
+	}
+	for (unsigned int beats = 1; beats <= 2; beats++) {
+		fake_advance(10000);
+		fake_await(FAKE_BEAT, beats);
+		fake_await(FAKE_KEEPS_BEAT, beats);
+		assert_int_equal(fake_call(FAKE_KEEPS_BEAT, beats - 1).id, 3);
+	}
+	for (size_t i = 0; i < TEST_SIZE(locks); i++) {
+		assert_ok(rowlock_release(locks[i], &err));
+		fake_lock_end(locks[i]);
+	}
+	assert_int_equal(fake_count(FAKE_KEEPS_BEAT), 2);
+	rowlock_client_free(client);
+}
+
+/* Its session may live on, which says nothing of the keep. */
+FAKE(keep_that_was_evicted_has_lost_its_hold,
+     "a keep that was evicted has lost its hold")
+{
+	struct rowlock_client *client = client_with_session();
+	struct rowlock *lock = keeping_lock(client);
+	_Atomic int losses = 0;
+	struct rowlock_errinfo err;
+
+	rowlock_on_lost(lock, fake_count_loss, &losses);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_session_remove(fake_call(FAKE_KEEP_TAKE, 0).id);
+	fake_advance(10000);
+	fake_until(fake_is_one, &losses);
+	assert_string_equal(rowlock_lost_reason(lock),
+			    "its session was evicted as dead");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	fake_end(lock, client);
+}
+
 CASE_MAIN(case_main)
