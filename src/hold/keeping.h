@@ -12,8 +12,8 @@
  *     the hold is good until       t0 + max(TTL, time), less a tenth, on our
  * clock
  *
- * The keeper beats the keeps behind each beat of the session, for as long as the
- * holds last (background/keeps.c).
+ * The keeper beats the keeps behind each beat of the session, for as long as
+ * the holds last (background/keeps.c).
  */
 
 #include "hold/hold.h"
