@@ -18,6 +18,7 @@
 #include "strategy/lease_private.h"
 #include "strategy/strategy.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SWEEP                                                                  \
@@ -131,6 +132,11 @@ struct dead {
 	struct rlk_lease_key keys[RLK_SWEEP_MOST];
 };
 
+static void free_dead(struct dead **dead)
+{
+	free(*dead);
+}
+
 static void see_dead(const struct rlk_value *columns, void *arg)
 {
 	struct dead *dead = arg;
@@ -148,18 +154,23 @@ enum rlk_fault rlk_sweep_name(struct rlk_conn *conn, const char *name,
 			      uint64_t *ret_swept,
 			      struct rowlock_errinfo *reterr)
 {
+	_cleanup_(free_dead) struct dead *dead = malloc(sizeof(*dead));
 	const struct rlk_value params[] = { rlk_text(name) };
-	struct dead dead = { .name = name };
 	struct rlk_packet *packet;
-	enum rlk_fault fault =
-	    rlk_stmt_each(conn, &look_at_name, params, see_dead, &dead, reterr);
+	enum rlk_fault fault;
 
 	*ret_swept = 0;
-	if (fault || !dead.count)
+	if (!dead)
+		return rlk_fail_memory(reterr);
+	dead->name = name;
+	dead->count = 0;
+	fault =
+	    rlk_stmt_each(conn, &look_at_name, params, see_dead, dead, reterr);
+	if (fault || !dead->count)
 		return fault;
 	packet = rlk_packet_begin(conn);
 	if (!packet || rlk_packet_add(packet, &sweep_name, rlk_values_of_key,
-				      dead.keys, dead.count) < 0)
+				      dead->keys, dead->count) < 0)
 		return rlk_fail_memory(reterr);
 	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
 	if (!fault)
