@@ -23,6 +23,7 @@
  */
 
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -100,6 +101,22 @@ inline void check(int code, const rowlock_errinfo &info)
 		throw error(info);
 }
 
+/* C reads no further than the first NUL, which would be another name. @what
+ * says nothing of a DSN's text: there may be a password in it. */
+inline const char *text(const std::string &of, int code,
+			const std::string &what)
+{
+	rowlock_errinfo info{};
+
+	if (of.find('\0') == std::string::npos)
+		return of.c_str();
+	info.code = code;
+	std::snprintf(info.message, sizeof(info.message),
+		      "%.200s has a NUL byte in it: give it without",
+		      what.c_str());
+	throw error(info);
+}
+
 /* Rounded up: a wait of less than a millisecond is none that only tries. */
 template <class Rep, class Period>
 std::uint64_t wait_ms(std::chrono::duration<Rep, Period> wait)
@@ -145,7 +162,7 @@ class client
 	{
 		rowlock_client_options options = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 
-		options.dsn = dsn.c_str();
+		options.dsn = detail::text(dsn, ROWLOCK_EINVAL, "the DSN");
 		*this = client(&options);
 	}
 	const char *server() const noexcept
@@ -271,12 +288,14 @@ class lock
 	lock(const client &of, const std::string &name,
 	     const rowlock_options *options = nullptr)
 	{
+		std::string what = std::string("the name '") + name.c_str();
+		const char *text =
+		    detail::text(name, ROWLOCK_ENAME, what + "'");
 		rowlock_errinfo info{};
 		struct ::rowlock *made = nullptr;
 
 		detail::check(
-		    rowlock_new(of.get(), name.c_str(), options, &made, &info),
-		    info);
+		    rowlock_new(of.get(), text, options, &made, &info), info);
 		lock_.reset(made);
 	}
 	/** Own @made, which another function of the C library has made. */

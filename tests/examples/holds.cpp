@@ -60,6 +60,11 @@ static void excludes(rowlocks::client &one, rowlocks::client &two)
 	check(thrown([&] { rowlocks::lock(one, ""); }) ==
 		  std::error_code(ROWLOCK_ENAME, rowlocks::category()),
 	      "a constructor throws the library's error");
+	check(thrown([&] { rowlocks::lock(one, std::string("a\0b", 3)); }) ==
+		      std::error_code(ROWLOCK_ENAME, rowlocks::category()) &&
+		  thrown([&] { rowlocks::client(std::string("\0", 1)); }) ==
+		      std::error_code(ROWLOCK_EINVAL, rowlocks::category()),
+	      "a text with a NUL in it is refused, not cut there");
 	check(thrown([&] { rowlocks::hold().release(); }) ==
 		  std::error_code(ROWLOCK_EINVAL, rowlocks::category()),
 	      "a hold of nothing cannot be released");
