@@ -275,13 +275,17 @@ class lock
 			rowlock_free(old);
 		}
 	};
+	using callback = std::shared_ptr<std::function<void()>>;
 	/* The handle goes first: its callback may run until then. */
-	std::unique_ptr<std::function<void()>> on_lost_;
+	std::unique_ptr<callback> on_lost_;
 	std::unique_ptr<struct ::rowlock, freer> lock_;
 
+	/* It may replace itself, or destroy the lock, while it runs. */
 	static void call(struct ::rowlock *, void *arg) noexcept
 	{
-		(*static_cast<std::function<void()> *>(arg))();
+		callback running = *static_cast<callback *>(arg);
+
+		(*running)();
 	}
 
       public:
@@ -352,17 +356,18 @@ class lock
 		return rowlock_cancel(get()) != 0;
 	}
 	/** Have @fn called, on a thread of the client, when a hold is lost;
-	 *  nullptr: nothing. It must not throw. */
+	 *  nullptr: nothing. It must not throw. It may call this; and it may
+	 *  destroy the lock, if no object hold of it is left. */
 	void on_lost(std::function<void()> fn)
 	{
-		auto next =
-		    std::make_unique<std::function<void()>>(std::move(fn));
+		bool some = static_cast<bool>(fn);
+		auto next = std::make_unique<callback>(
+		    std::make_shared<std::function<void()>>(std::move(fn)));
+		callback *arg = next.get();
 
-		if (*next)
-			rowlock_on_lost(get(), call, next.get());
-		else
-			rowlock_on_lost(get(), nullptr, nullptr);
-		on_lost_ = std::move(next);
+		/* First, as @fn may run at once, and call this. */
+		std::swap(on_lost_, next);
+		rowlock_on_lost(get(), some ? call : nullptr, arg);
 	}
 	const char *name() const noexcept
 	{

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <future>
+#include <memory>
+#include <optional>
 
 using namespace std::chrono_literals;
 
@@ -94,6 +96,38 @@ static void tells_its_loss(rowlocks::client &client)
 	hold.release();
 }
 
+// The callback replaces itself, or, with @ends, destroys the lock.
+static void ends_its_callback(rowlocks::client &client, bool ends)
+{
+	std::optional<rowlocks::lock> lock(std::in_place, client, name);
+	auto told = std::make_shared<std::promise<bool>>();
+	auto kept = std::make_shared<int>();
+	std::weak_ptr<int> watch = kept;
+	std::promise<void> set;
+	auto ready = set.get_future();
+
+	if (rowlock_acquire(lock->get(), ROWLOCK_FOREVER, nullptr))
+		std::abort();
+	break_it(client);
+	if (rowlock_verify(lock->get(), nullptr) != ROWLOCK_ELOST)
+		std::abort();
+	lock->on_lost([&, told, kept = std::move(kept)] {
+		auto tell = told;
+		auto seen = watch;
+
+		ready.wait();
+		if (ends)
+			lock.reset();
+		else
+			lock->on_lost(nullptr);
+		tell->set_value(!seen.expired());
+	});
+	set.set_value();
+	check(told->get_future().get(),
+	      ends ? "a callback that destroys its lock runs to its end"
+		   : "a callback that replaces itself runs to its end");
+}
+
 static int balance(MYSQL *mysql)
 {
 	mysql_query(mysql, "SELECT n FROM cpp_counter");
@@ -161,6 +195,8 @@ int main()
 	}
 	excludes(one, two);
 	tells_its_loss(one);
+	ends_its_callback(one, false);
+	ends_its_callback(one, true);
 	guards(one, mysql);
 	mysql_query(mysql, "DROP TABLE cpp_counter");
 	mysql_close(mysql);
