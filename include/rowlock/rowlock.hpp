@@ -175,7 +175,8 @@ class client
 	}
 };
 
-/** The time in which a lock is held. It can be moved, not copied. */
+/** The time in which a lock is held. It can be moved, not copied, and end in
+ *  any thread (but see lock). A transaction under it ends before it does. */
 class hold
 {
 	struct ::rowlock *lock_ = nullptr;
@@ -244,29 +245,42 @@ class hold
 		    rowlock_guard_sql(lock_, text, sizeof(text), &info), info);
 		return text;
 	}
-	/** Release it; afterwards this is of nothing, whatever is thrown:
-	 *  errc::lost if it was lost before. */
+	/** Release it; afterwards this is of nothing, also if errc::lost is
+	 *  thrown: it was lost before. With ROWLOCK_EHELD (a transaction is
+	 *  open) or ROWLOCK_ENOTOWNER nothing was released: try again. */
 	void release()
 	{
 		rowlock_errinfo info{};
 
-		detail::check(
-		    rowlock_release(std::exchange(lock_, nullptr), &info),
-		    info);
+		detail::check(give_up(&info), info);
 	}
 	void release(std::error_code &ret) noexcept
 	{
-		ret.assign(
-		    rowlock_release(std::exchange(lock_, nullptr), nullptr),
-		    category());
+		ret.assign(give_up(nullptr), category());
 	}
 	struct ::rowlock *get() const noexcept
 	{
 		return lock_;
 	}
+
+      private:
+	int give_up(rowlock_errinfo *reterr) noexcept
+	{
+		int code = rowlock_release(lock_, reterr);
+
+		if (code != ROWLOCK_EHELD && code != ROWLOCK_ENOTOWNER)
+			lock_ = nullptr;
+		return code;
+	}
 };
 
-/** A handle on a name: struct rowlock. */
+/**
+ * A handle on a name: struct rowlock. Without options the owner is the handle,
+ * not a thread (ROWLOCK_OWNER_HANDLE), as a hold can be moved to another one.
+ * With options their flags say it: a hold of a thread's ends in that thread, or
+ * its end releases nothing. Threads that compete have a lock each: an acquire
+ * of what this holds is one level more.
+ */
 class lock
 {
 	struct freer {
@@ -295,11 +309,15 @@ class lock
 		std::string what = std::string("the name '") + name.c_str();
 		const char *text =
 		    detail::text(name, ROWLOCK_ENAME, what + "'");
+		rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
 		rowlock_errinfo info{};
 		struct ::rowlock *made = nullptr;
 
-		detail::check(
-		    rowlock_new(of.get(), text, options, &made, &info), info);
+		defaults.flags = ROWLOCK_OWNER_HANDLE;
+		detail::check(rowlock_new(of.get(), text,
+					  options ? options : &defaults, &made,
+					  &info),
+			      info);
 		lock_.reset(made);
 	}
 	/** Own @made, which another function of the C library has made. */

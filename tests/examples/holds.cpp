@@ -177,6 +177,35 @@ static void guards(rowlocks::client &client, MYSQL *mysql)
 	      "and does not commit without its lock");
 }
 
+static void ends_late_or_elsewhere(rowlocks::client &client,
+				   rowlocks::client &other, MYSQL *mysql)
+{
+	rowlocks::lock lock(client, name), yours(other, name);
+
+	{
+		rowlocks::hold hold = lock.acquire();
+		rowlocks::transaction transaction(hold, mysql);
+
+		check(thrown([&] { hold.release(); }) ==
+			      std::error_code(ROWLOCK_EHELD,
+					      rowlocks::category()) &&
+			  hold,
+		      "under an open transaction a hold is not released");
+		transaction.rollback();
+	}
+	check(yours.try_acquire().has_value(), "its end releases it then");
+	auto hold = std::make_unique<rowlocks::hold>(lock.acquire());
+	auto transaction =
+	    std::make_unique<rowlocks::transaction>(*hold, mysql);
+
+	std::async(std::launch::async, [&] {
+		transaction.reset();
+		hold.reset();
+	}).get();
+	check(yours.try_acquire().has_value(),
+	      "a hold ends in another thread than it began");
+}
+
 int main()
 {
 	const char *dsn = std::getenv("ROWLOCK_DSN");
@@ -198,6 +227,7 @@ int main()
 	ends_its_callback(one, false);
 	ends_its_callback(one, true);
 	guards(one, mysql);
+	ends_late_or_elsewhere(one, two, mysql);
 	mysql_query(mysql, "DROP TABLE cpp_counter");
 	mysql_close(mysql);
 	std::printf("1..%d\n", number);
