@@ -215,6 +215,27 @@ class Refused(ProtocolTest):
         process.stdin.close()
         self.fake.expect("cancel")
         self.fake.say(f"reply {ECANCELED} canceled")
+        self.expect(process, 1, "error", reason="canceled", held=False,
+                    code=ECANCELED)
+
+    def test_the_end_of_the_input_is_no_signal_while_it_connects(self):
+        self.fake.answers["client_new"] = None
+        self.fake.answers["acquire"] = None
+        process = self.start_hold("-E9", "j")
+        self.fake.expect("client_new")
+        process.stdin.close()
+        self.fake.say("reply 0")
+        self.expect(process, 9, "error", reason="canceled", held=False,
+                    code=ECANCELED)
+        self.assertEqual(process.stderr.read(), "")
+
+    def test_a_hangup_while_it_waits_is_one(self):
+        self.fake.answers["acquire"] = None
+        process = self.start_hold("j")
+        self.fake.expect("acquire")
+        process.send_signal(signal.SIGHUP)
+        self.fake.expect("cancel")
+        self.fake.say(f"reply {ECANCELED} canceled")
         self.expect(process, -signal.SIGHUP, "error", reason="canceled",
                     held=False)
 
