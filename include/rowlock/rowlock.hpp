@@ -23,6 +23,7 @@
  */
 
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -100,6 +101,22 @@ inline void check(int code, const rowlock_errinfo &info)
 		throw error(info);
 }
 
+/* C reads no further than the first NUL, which would be another name. @what
+ * says nothing of a DSN's text: there may be a password in it. */
+inline const char *text(const std::string &of, int code,
+			const std::string &what)
+{
+	rowlock_errinfo info{};
+
+	if (of.find('\0') == std::string::npos)
+		return of.c_str();
+	info.code = code;
+	std::snprintf(info.message, sizeof(info.message),
+		      "%.200s has a NUL byte in it: give it without",
+		      what.c_str());
+	throw error(info);
+}
+
 /* Rounded up: a wait of less than a millisecond is none that only tries. */
 template <class Rep, class Period>
 std::uint64_t wait_ms(std::chrono::duration<Rep, Period> wait)
@@ -145,7 +162,7 @@ class client
 	{
 		rowlock_client_options options = ROWLOCK_CLIENT_OPTIONS_DEFAULT;
 
-		options.dsn = dsn.c_str();
+		options.dsn = detail::text(dsn, ROWLOCK_EINVAL, "the DSN");
 		*this = client(&options);
 	}
 	const char *server() const noexcept
@@ -158,7 +175,8 @@ class client
 	}
 };
 
-/** The time in which a lock is held. It can be moved, not copied. */
+/** The time in which a lock is held. It can be moved, not copied, and end in
+ *  any thread (but see lock). A transaction under it ends before it does. */
 class hold
 {
 	struct ::rowlock *lock_ = nullptr;
@@ -227,29 +245,42 @@ class hold
 		    rowlock_guard_sql(lock_, text, sizeof(text), &info), info);
 		return text;
 	}
-	/** Release it; afterwards this is of nothing, whatever is thrown:
-	 *  errc::lost if it was lost before. */
+	/** Release it; afterwards this is of nothing, also if errc::lost is
+	 *  thrown: it was lost before. With ROWLOCK_EHELD (a transaction is
+	 *  open) or ROWLOCK_ENOTOWNER nothing was released: try again. */
 	void release()
 	{
 		rowlock_errinfo info{};
 
-		detail::check(
-		    rowlock_release(std::exchange(lock_, nullptr), &info),
-		    info);
+		detail::check(give_up(&info), info);
 	}
 	void release(std::error_code &ret) noexcept
 	{
-		ret.assign(
-		    rowlock_release(std::exchange(lock_, nullptr), nullptr),
-		    category());
+		ret.assign(give_up(nullptr), category());
 	}
 	struct ::rowlock *get() const noexcept
 	{
 		return lock_;
 	}
+
+      private:
+	int give_up(rowlock_errinfo *reterr) noexcept
+	{
+		int code = rowlock_release(lock_, reterr);
+
+		if (code != ROWLOCK_EHELD && code != ROWLOCK_ENOTOWNER)
+			lock_ = nullptr;
+		return code;
+	}
 };
 
-/** A handle on a name: struct rowlock. */
+/**
+ * A handle on a name: struct rowlock. Without options the owner is the handle,
+ * not a thread (ROWLOCK_OWNER_HANDLE), as a hold can be moved to another one.
+ * With options their flags say it: a hold of a thread's ends in that thread, or
+ * its end releases nothing. Threads that compete have a lock each: an acquire
+ * of what this holds is one level more.
+ */
 class lock
 {
 	struct freer {
@@ -258,25 +289,35 @@ class lock
 			rowlock_free(old);
 		}
 	};
+	using callback = std::shared_ptr<std::function<void()>>;
 	/* The handle goes first: its callback may run until then. */
-	std::unique_ptr<std::function<void()>> on_lost_;
+	std::unique_ptr<callback> on_lost_;
 	std::unique_ptr<struct ::rowlock, freer> lock_;
 
+	/* It may replace itself, or destroy the lock, while it runs. */
 	static void call(struct ::rowlock *, void *arg) noexcept
 	{
-		(*static_cast<std::function<void()> *>(arg))();
+		callback running = *static_cast<callback *>(arg);
+
+		(*running)();
 	}
 
       public:
 	lock(const client &of, const std::string &name,
 	     const rowlock_options *options = nullptr)
 	{
+		std::string what = std::string("the name '") + name.c_str();
+		const char *text =
+		    detail::text(name, ROWLOCK_ENAME, what + "'");
+		rowlock_options defaults = ROWLOCK_OPTIONS_DEFAULT;
 		rowlock_errinfo info{};
 		struct ::rowlock *made = nullptr;
 
-		detail::check(
-		    rowlock_new(of.get(), name.c_str(), options, &made, &info),
-		    info);
+		defaults.flags = ROWLOCK_OWNER_HANDLE;
+		detail::check(rowlock_new(of.get(), text,
+					  options ? options : &defaults, &made,
+					  &info),
+			      info);
 		lock_.reset(made);
 	}
 	/** Own @made, which another function of the C library has made. */
@@ -333,17 +374,18 @@ class lock
 		return rowlock_cancel(get()) != 0;
 	}
 	/** Have @fn called, on a thread of the client, when a hold is lost;
-	 *  nullptr: nothing. It must not throw. */
+	 *  nullptr: nothing. It must not throw. It may call this; and it may
+	 *  destroy the lock, if no object hold of it is left. */
 	void on_lost(std::function<void()> fn)
 	{
-		auto next =
-		    std::make_unique<std::function<void()>>(std::move(fn));
+		bool some = static_cast<bool>(fn);
+		auto next = std::make_unique<callback>(
+		    std::make_shared<std::function<void()>>(std::move(fn)));
+		callback *arg = next.get();
 
-		if (*next)
-			rowlock_on_lost(get(), call, next.get());
-		else
-			rowlock_on_lost(get(), nullptr, nullptr);
-		on_lost_ = std::move(next);
+		/* First, as @fn may run at once, and call this. */
+		std::swap(on_lost_, next);
+		rowlock_on_lost(get(), some ? call : nullptr, arg);
 	}
 	const char *name() const noexcept
 	{

@@ -54,6 +54,30 @@ NAMED(a_beat_after_TERM_puts_KILL_off_but_takes_nothing_back)
 	assert_step(&d, 26500, 1500, DEADLINE_KILL, DEADLINE_NEVER);
 }
 
+NAMED(an_end_at_the_maximum_is_told_from_silence)
+{
+	struct deadline d;
+
+	deadline_init(&d, 30000);
+	assert_step(&d, 0, 6000, DEADLINE_TERM, 4500);
+	assert_false(deadline_is_maximum(&d));
+	/* An hour, which is 54 minutes here. */
+	deadline_init(&d, 30000);
+	deadline_limit(&d, START, 3600000, 30000);
+	assert_step(&d, 0, 27000, DEADLINE_WATCH, 21000);
+	assert_false(deadline_is_maximum(&d));
+	assert_step(&d, 3229000, 10500, DEADLINE_WATCH, 4500);
+	assert_true(deadline_is_maximum(&d));
+	/* A grant comes later than its request. */
+	assert_step(&d, 3230000, 6000, DEADLINE_TERM, 4500);
+	assert_true(deadline_is_maximum(&d));
+	/* The maximum is less than the TTL. */
+	deadline_init(&d, 2000);
+	deadline_limit(&d, START, 2000, 2000);
+	assert_step(&d, 0, 1500, DEADLINE_WATCH, 1100);
+	assert_true(deadline_is_maximum(&d));
+}
+
 NAMED(a_sudden_loss_gives_half_a_second)
 {
 	struct deadline d;

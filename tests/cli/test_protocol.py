@@ -134,6 +134,18 @@ class Lost(ProtocolTest):
         self.assertEqual(self.finish(process)[0], 124)
         self.fake.expect("free")
 
+    def test_one_that_reaches_its_maximum_is_not_told_as_silence(self):
+        self.fake.answers["acquire"] = ["remaining 900", "reply 0"]
+        process = self.start_hold("--max=1s", "j")
+        told = self.told(process)
+        if told["event"] == "held":  # else the machine is slow
+            told = self.told(process)
+        self.assertEqual((told["event"], told["reason"]), ("lost", "ended"))
+        self.assertIn("lost (its maximum is nearly over)", told["message"])
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 124)
+        self.assertIn("(its maximum is nearly over): it is given up", err)
+
     def test_one_that_is_stopped_is_told_as_lost_by_its_guard(self):
         process, _ = self.holding("-t", at_least(2))
         process.send_signal(signal.SIGSTOP)
@@ -201,6 +213,27 @@ class Refused(ProtocolTest):
         process = self.start_hold("j")
         self.fake.expect("acquire")
         process.stdin.close()
+        self.fake.expect("cancel")
+        self.fake.say(f"reply {ECANCELED} canceled")
+        self.expect(process, 1, "error", reason="canceled", held=False,
+                    code=ECANCELED)
+
+    def test_the_end_of_the_input_is_no_signal_while_it_connects(self):
+        self.fake.answers["client_new"] = None
+        self.fake.answers["acquire"] = None
+        process = self.start_hold("-E9", "j")
+        self.fake.expect("client_new")
+        process.stdin.close()
+        self.fake.say("reply 0")
+        self.expect(process, 9, "error", reason="canceled", held=False,
+                    code=ECANCELED)
+        self.assertEqual(process.stderr.read(), "")
+
+    def test_a_hangup_while_it_waits_is_one(self):
+        self.fake.answers["acquire"] = None
+        process = self.start_hold("j")
+        self.fake.expect("acquire")
+        process.send_signal(signal.SIGHUP)
         self.fake.expect("cancel")
         self.fake.say(f"reply {ECANCELED} canceled")
         self.expect(process, -signal.SIGHUP, "error", reason="canceled",

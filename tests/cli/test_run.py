@@ -535,6 +535,16 @@ class Loss(ToolTest):
         self.assertIn("about to be lost", err)
         self.assertNotIn("was lost", err)
 
+    def test_an_end_at_the_maximum_is_told_as_that(self):
+        process, pidfds = self.stubborn("-t", "100s", "--max=50s")
+        self.see(process, "frozen 10000")
+        self.assertEqual(process.stdout.readline(), "TERM\n")
+        self.fake.say("lose")
+        self.gone(pidfds)
+        self.assertEqual(process.wait(patience()), 124)
+        self.assertIn("about to be lost (its maximum is nearly over): sending",
+                      process.stderr.read())
+
     def test_after_TERM_a_hold_that_recovers_is_not_killed(self):
         process = self.start("run", "-t", "100s", "j", "bash", "-c",
                              "trap 'echo TERM' TERM; echo ready; "

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <future>
+#include <memory>
+#include <optional>
 
 using namespace std::chrono_literals;
 
@@ -60,6 +62,11 @@ static void excludes(rowlocks::client &one, rowlocks::client &two)
 	check(thrown([&] { rowlocks::lock(one, ""); }) ==
 		  std::error_code(ROWLOCK_ENAME, rowlocks::category()),
 	      "a constructor throws the library's error");
+	check(thrown([&] { rowlocks::lock(one, std::string("a\0b", 3)); }) ==
+		      std::error_code(ROWLOCK_ENAME, rowlocks::category()) &&
+		  thrown([&] { rowlocks::client(std::string("\0", 1)); }) ==
+		      std::error_code(ROWLOCK_EINVAL, rowlocks::category()),
+	      "a text with a NUL in it is refused, not cut there");
 	check(thrown([&] { rowlocks::hold().release(); }) ==
 		  std::error_code(ROWLOCK_EINVAL, rowlocks::category()),
 	      "a hold of nothing cannot be released");
@@ -87,6 +94,38 @@ static void tells_its_loss(rowlocks::client &client)
 	check(hold.token() > token, "the next hold has a larger token");
 	moved.on_lost(nullptr);
 	hold.release();
+}
+
+// The callback replaces itself, or, with @ends, destroys the lock.
+static void ends_its_callback(rowlocks::client &client, bool ends)
+{
+	std::optional<rowlocks::lock> lock(std::in_place, client, name);
+	auto told = std::make_shared<std::promise<bool>>();
+	auto kept = std::make_shared<int>();
+	std::weak_ptr<int> watch = kept;
+	std::promise<void> set;
+	auto ready = set.get_future();
+
+	if (rowlock_acquire(lock->get(), ROWLOCK_FOREVER, nullptr))
+		std::abort();
+	break_it(client);
+	if (rowlock_verify(lock->get(), nullptr) != ROWLOCK_ELOST)
+		std::abort();
+	lock->on_lost([&, told, kept = std::move(kept)] {
+		auto tell = told;
+		auto seen = watch;
+
+		ready.wait();
+		if (ends)
+			lock.reset();
+		else
+			lock->on_lost(nullptr);
+		tell->set_value(!seen.expired());
+	});
+	set.set_value();
+	check(told->get_future().get(),
+	      ends ? "a callback that destroys its lock runs to its end"
+		   : "a callback that replaces itself runs to its end");
 }
 
 static int balance(MYSQL *mysql)
@@ -138,6 +177,35 @@ static void guards(rowlocks::client &client, MYSQL *mysql)
 	      "and does not commit without its lock");
 }
 
+static void ends_late_or_elsewhere(rowlocks::client &client,
+				   rowlocks::client &other, MYSQL *mysql)
+{
+	rowlocks::lock lock(client, name), yours(other, name);
+
+	{
+		rowlocks::hold hold = lock.acquire();
+		rowlocks::transaction transaction(hold, mysql);
+
+		check(thrown([&] { hold.release(); }) ==
+			      std::error_code(ROWLOCK_EHELD,
+					      rowlocks::category()) &&
+			  hold,
+		      "under an open transaction a hold is not released");
+		transaction.rollback();
+	}
+	check(yours.try_acquire().has_value(), "its end releases it then");
+	auto hold = std::make_unique<rowlocks::hold>(lock.acquire());
+	auto transaction =
+	    std::make_unique<rowlocks::transaction>(*hold, mysql);
+
+	std::async(std::launch::async, [&] {
+		transaction.reset();
+		hold.reset();
+	}).get();
+	check(yours.try_acquire().has_value(),
+	      "a hold ends in another thread than it began");
+}
+
 int main()
 {
 	const char *dsn = std::getenv("ROWLOCK_DSN");
@@ -156,7 +224,10 @@ int main()
 	}
 	excludes(one, two);
 	tells_its_loss(one);
+	ends_its_callback(one, false);
+	ends_its_callback(one, true);
 	guards(one, mysql);
+	ends_late_or_elsewhere(one, two, mysql);
 	mysql_query(mysql, "DROP TABLE cpp_counter");
 	mysql_close(mysql);
 	std::printf("1..%d\n", number);

@@ -306,7 +306,12 @@ static int await(struct acquisition *acquisition, struct signals *signals)
 			onlooker_look(onlooker, client_of(acquisition));
 		if (fds[2].revents) {
 			fds[2].fd = -1;
-			fatal = take_signal(acquisition, SIGHUP, fatal);
+			if (acquisition->quit_signal)
+				fatal = take_signal(acquisition,
+						    acquisition->quit_signal,
+						    fatal);
+			else
+				cancel(acquisition);
 		}
 		while ((signal = signals_next(signals)) != 0)
 			fatal = take_signal(acquisition, signal, fatal);
@@ -320,6 +325,19 @@ static void fail(struct acquisition *acquisition, int error)
 	snprintf(acquisition->error.message, sizeof(acquisition->error.message),
 		 "cannot wait for '%.150s': %s; nothing was locked",
 		 acquisition->names[0], strerror(error));
+}
+
+/* The library tells it of a wait, but there may have been none yet. */
+static void tell_canceled(struct acquisition *acquisition)
+{
+	if (acquisition->result != ROWLOCK_ECANCELED ||
+	    acquisition->error.code == ROWLOCK_ECANCELED)
+		return;
+	acquisition->error.code = ROWLOCK_ECANCELED;
+	snprintf(acquisition->error.message, sizeof(acquisition->error.message),
+		 "'%.150s': canceled before its server was asked; nothing was "
+		 "locked",
+		 acquisition->names[0]);
 }
 
 int acquisition_run(struct acquisition *acquisition, struct signals *signals)
@@ -353,6 +371,7 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 	acquisition->waited_ms = onlooker_end(&acquisition->onlooker);
 	pthread_join(thread, NULL);
 	close(acquisition->done_fd);
+	tell_canceled(acquisition);
 	return signal;
 }
 

@@ -29,7 +29,8 @@ struct acquisition {
 	struct hold_manner manner;
 	uint64_t wait_ms;
 	uint64_t retry_ms; /* how long to try to reach a server; 0: once */
-	int quit_fd;       /* give up, as by SIGHUP; 0: none, */
+	int quit_signal;   /* give up as by this signal, or 0: canceled, */
+	int quit_fd;       /* of this one; 0: none, */
 	short
 	    quit_events; /* as soon as poll() tells one of these, or its end */
 	const char *title; /* of the subcommand, for the onlooker */
@@ -58,7 +59,9 @@ struct acquisition {
  * Returns the signal that ended it, or 0. With a signal, and without the lock,
  * @result is ROWLOCK_ECANCELED. Does not return if a signal comes while there
  * is nothing to be cancelled, or a second one: it ends the process by that
- * signal (signals_die()).
+ * signal (signals_die()). With quit_signal 0 the end by quit_fd is
+ * ROWLOCK_ECANCELED and no signal, also while it connects; or, if the grant
+ * came first, the lock.
  */
 int acquisition_run(struct acquisition *acquisition, struct signals *signals);
 

@@ -29,8 +29,34 @@ void deadline_init(struct deadline *deadline, uint64_t ttl_ms)
 		.kill_ms = least(ttl_ms / 20, 2000),
 		.ends = 0,
 		.kill_at = DEADLINE_NEVER,
+		.max_from = DEADLINE_NEVER,
 		.phase = DEADLINE_WATCH,
 	};
+}
+
+/* Beats move the end up to the maximum, which is a tenth earlier here; the
+ * grant may have come a while after its request, from which that counts. If the
+ * maximum is not above the TTL, no beat is needed to get there. */
+void deadline_limit(struct deadline *deadline, uint64_t now_ms, uint64_t max_ms,
+		    uint64_t ttl_ms)
+{
+	if (max_ms == 0)
+		return;
+	deadline->max_from = 0;
+	if (max_ms > ttl_ms)
+		deadline->max_from =
+		    less(later(now_ms, max_ms - max_ms / 10), ttl_ms / 3);
+}
+
+bool deadline_is_maximum(const struct deadline *deadline)
+{
+	return deadline->ends >= deadline->max_from;
+}
+
+const char *deadline_words(const struct deadline *deadline)
+{
+	return deadline_is_maximum(deadline) ? "its maximum is nearly over"
+					     : "not renewed in time";
 }
 
 bool deadline_is_near(const struct deadline *deadline, uint64_t remaining_ms)

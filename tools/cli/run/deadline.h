@@ -40,15 +40,28 @@ enum deadline_phase {
 };
 
 struct deadline {
-	uint64_t term_ms; /* TERM when no more is left */
-	uint64_t kill_ms; /* KILL when no more is left */
-	uint64_t ends;    /* when the hold ends, as last known */
-	uint64_t kill_at; /* a fixed time for KILL; DEADLINE_NEVER: none */
+	uint64_t term_ms;  /* TERM when no more is left */
+	uint64_t kill_ms;  /* KILL when no more is left */
+	uint64_t ends;     /* when the hold ends, as last known */
+	uint64_t kill_at;  /* a fixed time for KILL; DEADLINE_NEVER: none */
+	uint64_t max_from; /* one that ends from here on is at its maximum */
 	enum deadline_phase phase;
 };
 
 /** @ttl_ms  the TTL of the lease, or the idle bound of the row strategy */
 void deadline_init(struct deadline *deadline, uint64_t ttl_ms);
+
+/** The hold was granted just now, and has a maximum. @max_ms  0: none
+ *  @ttl_ms  as of deadline_init(), so not more than the maximum */
+void deadline_limit(struct deadline *deadline, uint64_t now_ms, uint64_t max_ms,
+		    uint64_t ttl_ms);
+
+/** Does the hold end by its maximum, or by beats that stay away? Both are one
+ *  deadline. */
+bool deadline_is_maximum(const struct deadline *deadline);
+
+/** The same in words, for "is about to be lost (...)". */
+const char *deadline_words(const struct deadline *deadline);
 
 /** Is so little left that nothing should be started? */
 bool deadline_is_near(const struct deadline *deadline, uint64_t remaining_ms);

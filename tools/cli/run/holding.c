@@ -31,7 +31,7 @@ enum end {
 	END_ASKED,  /* by the program, or the end of the input */
 	END_SIGNAL, /* by a signal */
 	END_LOST,   /* the lock is lost */
-	END_NEAR,   /* it is about to be lost: not renewed in time */
+	END_NEAR,   /* it is about to be lost: not renewed, or its maximum */
 	END_OUTPUT, /* standard output cannot be written: errno */
 };
 
@@ -220,6 +220,18 @@ static void tell_ended(struct holding *holding, const char *why)
 	       holding->task->name, holding->acquisition->hold.server, why);
 }
 
+static void tell_near(struct holding *holding)
+{
+	const struct deadline *deadline = &holding->deadline;
+	_cleanup_(text_freep) char *words = NULL;
+
+	if (asprintf(&words, "is about to be lost (%s)",
+		     deadline_words(deadline)) >= 0)
+		tell_loss(holding,
+			  deadline_is_maximum(deadline) ? "ended" : "silence",
+			  words);
+}
+
 /* Returns the exit code. The program is told before anything else is done. */
 static int end_by(struct holding *holding, enum end end)
 {
@@ -238,12 +250,11 @@ static int end_by(struct holding *holding, enum end end)
 		task->lost = true;
 		return EXIT_LOST;
 	case END_NEAR:
-		tell_loss(holding, "silence",
-			  "is about to be lost (not renewed in time)");
+		tell_near(holding);
 		report(ROWLOCK_LOG_ERROR,
-		       "hold: the lock '%s' on %s is about to be lost (not "
-		       "renewed in time): it is given up",
-		       task->name, server);
+		       "hold: the lock '%s' on %s is about to be lost (%s): it "
+		       "is given up",
+		       task->name, server, deadline_words(&holding->deadline));
 		task->lost = true;
 		return EXIT_LOST;
 	case END_SIGNAL:
@@ -295,6 +306,8 @@ static int begin(struct holding *holding, uint64_t *tokens, char *guard_sql)
 	if (code >= 0)
 		return code;
 	deadline_init(&holding->deadline, task_ttl_ms(task, acquisition));
+	deadline_limit(&holding->deadline, pace_now_ms(),
+		       task->lock.max_hold_ms, task_ttl_ms(task, acquisition));
 	holding->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (task->json)
 		holding->timer_fd =

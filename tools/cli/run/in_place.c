@@ -113,6 +113,7 @@ static void keep(struct keeper *keeper)
 	struct word word = { .code = EXIT_FAILED };
 	int signal;
 
+	acquisition.quit_signal = SIGHUP;
 	acquisition.quit_fd = keeper->ward;
 	acquisition.quit_events = POLLIN;
 	signal = acquisition_run(&acquisition, &keeper->signals);

@@ -114,6 +114,8 @@ int request_not_acquired(const struct request *request,
 	bool conflict = acquisition->result == ROWLOCK_EBUSY ||
 			acquisition->result == ROWLOCK_ETIMEDOUT;
 
+	if (acquisition->result == ROWLOCK_ECANCELED)
+		return (int) request->conflict_code;
 	if (conflict && request->task.common->verbose)
 		acquisition_sight(acquisition, seen);
 	if (!conflict || request->task.common->verbose)

@@ -92,9 +92,10 @@ static void end_by_term(const struct run *run, uint64_t remaining)
 	child_signal(&run->child, SIGCONT);
 	if (remaining > 0)
 		report(ROWLOCK_LOG_ERROR,
-		       "%s: the lock '%s' on %s is about to be lost (not "
-		       "renewed in time): sending SIGTERM",
-		       run->plan->title, run->plan->name, run->plan->server);
+		       "%s: the lock '%s' on %s is about to be lost (%s): "
+		       "sending SIGTERM",
+		       run->plan->title, run->plan->name, run->plan->server,
+		       deadline_words(&run->deadline));
 	else
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: the lock '%s' on %s was lost (%s): sending SIGTERM",
@@ -425,6 +426,8 @@ int supervise(const struct supervision *supervision)
 	sigemptyset(&run.passed);
 	terminal_init(&run.terminal);
 	deadline_init(&run.deadline, supervision->ttl_ms);
+	deadline_limit(&run.deadline, pace_now_ms(), supervision->max_ms,
+		       supervision->ttl_ms);
 	rowlock_on_lost(supervision->lock, hold_lost, &run.lost_fd);
 	r = start(&run);
 	if (r != 0)

@@ -23,6 +23,7 @@ struct supervision {
 	const char *server;
 	const char *name;
 	uint64_t ttl_ms;
+	uint64_t max_ms; /* the maximum of the hold; 0: none */
 	const struct child_command *command;
 	struct signals *signals;
 	struct guard *guard;
