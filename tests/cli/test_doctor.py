@@ -266,6 +266,19 @@ class Doctor(ToolTest):
                          ["ok", "wrong"])
         self.assertIn("splits reads", sections["Engine and proxy"][1]["reason"])
 
+    def test_connections_to_different_servers_are_wrong_and_nothing_is_killed(self):
+        asked = []
+
+        def rewrite(request, payload):
+            asked.append(request)
+            return (sized(b"0") if b"IS_USED_LOCK('rl:" in request and
+                    re.fullmatch(rb"[\x01-\x09][0-9]+", payload) else payload)
+        sections = self.examined(2, self.begin(through=rewrite))
+        self.assertIn("connections go to different servers",
+                      sections["Engine and proxy"][-1]["reason"])
+        self.assertEqual([f["verdict"] for f in sections["Live"]], ["unknown"])
+        self.assertFalse([1 for request in asked if b"KILL " in request])
+
     def test_what_is_not_durable_is_advice(self):
         cases = [
             (change, following, self.begin(through=values(**change)))
