@@ -265,6 +265,7 @@ class Doctor(ToolTest):
         self.assertEqual([f["verdict"] for f in sections["Engine and proxy"]],
                          ["ok", "wrong"])
         self.assertIn("splits reads", sections["Engine and proxy"][1]["reason"])
+        self.assertEqual([f["verdict"] for f in sections["Live"]], ["unknown"])
 
     def test_connections_to_different_servers_are_wrong_and_nothing_is_killed(self):
         asked = []
@@ -381,12 +382,15 @@ class Doctor(ToolTest):
                      for table, right in missing),
             ";".join(f"GRANT {right} ON {table} TO {self.account()}"
                      for table, right in missing))
-        findings = self.examined(2)["Rights"]
+        sections = self.examined(2)
+        findings = sections["Rights"]
         self.assertEqual([(f["verdict"], f["reason"]) for f in findings],
                          [("wrong", f"the account has no {right} on {table}")
                           for table, right in missing])
         for (table, right), finding in zip(missing, findings):
             self.assertIn(f"GRANT {right} ON rowlock.{table} TO", finding["next"])
+        self.assertEqual(sections["Live"][0]["verdict"], "unknown")
+        self.assertEqual({f["verdict"] for f in sections["Live"][1:]}, {"ok"})
 
     def account(self):
         if not hasattr(self, "who"):

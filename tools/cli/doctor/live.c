@@ -203,6 +203,11 @@ static void judge_idle(struct patient *patient, const struct rlk_conn *idle,
 			     IDLE_S, END_MOST_MS / 1000);
 }
 
+static bool is_wrong(const struct patient *patient, enum section section)
+{
+	return findings_verdict(&patient->findings, section) == VERDICT_WRONG;
+}
+
 static void not_tried(struct patient *patient)
 {
 	findings_add(&patient->findings, SECTION_LIVE, VERDICT_UNKNOWN, NULL,
@@ -215,10 +220,9 @@ void examine_live(struct patient *patient)
 	struct rowlock_errinfo error;
 	int64_t until_ms;
 
-	if (findings_verdict(&patient->findings, SECTION_SERVER) ==
-		VERDICT_WRONG ||
-	    findings_verdict(&patient->findings, SECTION_SCHEMA) ==
-		VERDICT_WRONG) {
+	if (is_wrong(patient, SECTION_SERVER) ||
+	    is_wrong(patient, SECTION_ENGINE) ||
+	    is_wrong(patient, SECTION_SCHEMA)) {
 		not_tried(patient);
 		return;
 	}
@@ -232,7 +236,11 @@ void examine_live(struct patient *patient)
 		not_tried(patient);
 		return;
 	}
-	try_lock(patient);
+	/* Without each right it may not be able to clean up. */
+	if (is_wrong(patient, SECTION_RIGHTS))
+		not_tried(patient);
+	else
+		try_lock(patient);
 	try_bells(patient, other);
 	/* Time for both. */
 	until_ms = rlk_conn_now(patient->conn) + END_MOST_MS;
