@@ -234,7 +234,8 @@ class Doctor(ToolTest):
         sections = self.examined(2)
         self.assertEqual(sections["Server"][0]["verdict"], "wrong")
         self.assertIn("takes no writes", sections["Server"][0]["reason"])
-        self.assertIn("SET GLOBAL read_only = 0", sections["Server"][0]["next"])
+        self.assertIn("name the primary", sections["Server"][0]["next"])
+        self.assertNotIn("read_only", sections["Server"][0]["next"])
         self.assertEqual(sections["Live"][0]["verdict"], "unknown")
         for name in SECTIONS[1:]:
             self.assertNotIn(sections[name][0]["verdict"], ("wrong", "advice"))

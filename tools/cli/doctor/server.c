@@ -120,8 +120,8 @@ static void judge_server(struct patient *patient)
 
 	if (server->read_only)
 		findings_add(&patient->findings, SECTION_SERVER, VERDICT_WRONG,
-			     "name the primary, or make this one writable: SET "
-			     "GLOBAL read_only = 0",
+			     "name the primary: a lock on a replica keeps "
+			     "nobody out there",
 			     "%s takes no writes", server->name);
 	else
 		findings_add(&patient->findings, SECTION_SERVER, VERDICT_OK,
