@@ -24,6 +24,7 @@ CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 SANDBOX = os.environ.get("ROWLOCK_SANDBOX", "")
 SECTIONS = ["Server", "Engine and proxy", "Durability", "Clock", "Schema", "Rights",
             "Time-outs", "Cluster", "TLS", "Load", "Live"]
+DECIDE = ["Server", "Schema", "Rights", "Live"]
 
 
 def sized(text):
@@ -183,8 +184,9 @@ class Doctor(ToolTest):
         got, out, err = self.finish(process or self.begin())
         self.assertEqual(got, code, out + err)
         told = json.loads(out)
-        self.assertEqual(told["verdict"], ["ok", "advice", "wrong"][code]
-                         if code or '"unknown"' not in out else "unknown")
+        verdicts = {finding["verdict"] for finding in told["findings"]}
+        self.assertEqual(told["verdict"], next(
+            word for word in ("wrong", "advice", "unknown", "ok") if word in verdicts))
         sections = {}
         for finding in told["findings"]:
             sections.setdefault(finding["section"], []).append(finding)
@@ -200,7 +202,7 @@ class Doctor(ToolTest):
     def finds(self, section, verdict, reason, following="", process=None, through=None,
               others="ok"):
         """Just this section has a finding of this verdict; all others are @others."""
-        code = {"wrong": 2, "advice": 1}.get(verdict, 0)
+        code = {"wrong": 2, "advice": 1, "unknown": int(section in DECIDE)}.get(verdict, 0)
         sections = self.examined(code, process or self.begin(through=through))
         bad = [finding for finding in sections[section]
                if finding["verdict"] == verdict]
@@ -239,6 +241,37 @@ class Doctor(ToolTest):
         self.assertEqual(sections["Live"][0]["verdict"], "unknown")
         for name in SECTIONS[1:]:
             self.assertNotIn(sections[name][0]["verdict"], ("wrong", "advice"))
+
+    def test_a_server_that_goes_or_is_silent_meanwhile_is_wrong(self):
+        def goes(part):
+            def rewrite(request, payload):
+                if part in request:
+                    raise Gone
+                return payload
+            return rewrite
+
+        def freezes(part):
+            frozen = []
+
+            def rewrite(request, payload):
+                if part in request:
+                    frozen.append(part)
+                return None if frozen else payload
+            return rewrite
+        cases = [(rewrite(part), part)
+                 for rewrite in (goes, freezes)
+                 for part in (b"SHOW GLOBAL VARIABLES", b"UPDATE lock_permits",
+                              b"FROM lock_token_floor WHERE id = 1")]
+        for part, process in [(part, self.begin(through=rewrite))
+                              for rewrite, part in cases]:
+            with self.subTest(part=part):
+                sections = self.examined(2, process)
+                self.assertEqual([f["verdict"] for f in sections["Server"]],
+                                 ["ok", "wrong"])
+                self.assertIn("was lost during the examination",
+                              sections["Server"][1]["reason"])
+                for name in SECTIONS[1:]:
+                    self.assertNotIn("wrong", [f["verdict"] for f in sections[name]])
 
     def test_an_engine_that_is_neither_is_wrong(self):
         server = FalseServer(Silent, b"8.0.11-TiDB-v8.5.0")
