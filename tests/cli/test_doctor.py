@@ -446,12 +446,15 @@ class Doctor(ToolTest):
             b"UPDATE lock_permits"))
 
     def test_a_time_out_that_ends_applications_is_advice(self):
-        for name, process in [
-                (name, self.begin(through=values(**{name: "5"})))
-                for name in ("wait_timeout", "idle_transaction_timeout",
-                             "idle_write_transaction_timeout", "max_statement_time")]:
-            self.finds("Time-outs", "advice", f"{name} is 5 s", f"SET GLOBAL {name} = ",
-                       process)
+        for name, told, process in [
+                (name, told, self.begin(through=values(**{name: value})))
+                for name, value, told in (
+                    ("wait_timeout", "5", "5"), ("idle_transaction_timeout", "5", "5"),
+                    ("idle_write_transaction_timeout", "5", "5"),
+                    ("max_statement_time", "5.000000", "5"),
+                    ("max_statement_time", "0.500000", "0.5"))]:
+            self.finds("Time-outs", "advice", f"{name} is {told} s",
+                       f"SET GLOBAL {name} = ", process)
 
     def test_a_node_of_a_cluster_is_ok_and_told(self):
         cluster = self.examined(0, self.begin(
