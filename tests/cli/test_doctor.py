@@ -24,6 +24,7 @@ CLI = os.environ.get("ROWLOCK_TOOL", "rowlock")
 SANDBOX = os.environ.get("ROWLOCK_SANDBOX", "")
 SECTIONS = ["Server", "Engine and proxy", "Durability", "Clock", "Schema", "Rights",
             "Time-outs", "Cluster", "TLS", "Load", "Live"]
+DECIDE = ["Server", "Schema", "Rights", "Live"]
 
 
 def sized(text):
@@ -183,8 +184,9 @@ class Doctor(ToolTest):
         got, out, err = self.finish(process or self.begin())
         self.assertEqual(got, code, out + err)
         told = json.loads(out)
-        self.assertEqual(told["verdict"], ["ok", "advice", "wrong"][code]
-                         if code or '"unknown"' not in out else "unknown")
+        verdicts = {finding["verdict"] for finding in told["findings"]}
+        self.assertEqual(told["verdict"], next(
+            word for word in ("wrong", "advice", "unknown", "ok") if word in verdicts))
         sections = {}
         for finding in told["findings"]:
             sections.setdefault(finding["section"], []).append(finding)
@@ -200,7 +202,7 @@ class Doctor(ToolTest):
     def finds(self, section, verdict, reason, following="", process=None, through=None,
               others="ok"):
         """Just this section has a finding of this verdict; all others are @others."""
-        code = {"wrong": 2, "advice": 1}.get(verdict, 0)
+        code = {"wrong": 2, "advice": 1, "unknown": int(section in DECIDE)}.get(verdict, 0)
         sections = self.examined(code, process or self.begin(through=through))
         bad = [finding for finding in sections[section]
                if finding["verdict"] == verdict]
@@ -234,10 +236,42 @@ class Doctor(ToolTest):
         sections = self.examined(2)
         self.assertEqual(sections["Server"][0]["verdict"], "wrong")
         self.assertIn("takes no writes", sections["Server"][0]["reason"])
-        self.assertIn("SET GLOBAL read_only = 0", sections["Server"][0]["next"])
+        self.assertIn("name the primary", sections["Server"][0]["next"])
+        self.assertNotIn("read_only", sections["Server"][0]["next"])
         self.assertEqual(sections["Live"][0]["verdict"], "unknown")
         for name in SECTIONS[1:]:
             self.assertNotIn(sections[name][0]["verdict"], ("wrong", "advice"))
+
+    def test_a_server_that_goes_or_is_silent_meanwhile_is_wrong(self):
+        def goes(part):
+            def rewrite(request, payload):
+                if part in request:
+                    raise Gone
+                return payload
+            return rewrite
+
+        def freezes(part):
+            frozen = []
+
+            def rewrite(request, payload):
+                if part in request:
+                    frozen.append(part)
+                return None if frozen else payload
+            return rewrite
+        cases = [(rewrite(part), part)
+                 for rewrite in (goes, freezes)
+                 for part in (b"SHOW GLOBAL VARIABLES", b"UPDATE lock_permits",
+                              b"FROM lock_token_floor WHERE id = 1")]
+        for part, process in [(part, self.begin(through=rewrite))
+                              for rewrite, part in cases]:
+            with self.subTest(part=part):
+                sections = self.examined(2, process)
+                self.assertEqual([f["verdict"] for f in sections["Server"]],
+                                 ["ok", "wrong"])
+                self.assertIn("was lost during the examination",
+                              sections["Server"][1]["reason"])
+                for name in SECTIONS[1:]:
+                    self.assertNotIn("wrong", [f["verdict"] for f in sections[name]])
 
     def test_an_engine_that_is_neither_is_wrong(self):
         server = FalseServer(Silent, b"8.0.11-TiDB-v8.5.0")
@@ -265,6 +299,20 @@ class Doctor(ToolTest):
         self.assertEqual([f["verdict"] for f in sections["Engine and proxy"]],
                          ["ok", "wrong"])
         self.assertIn("splits reads", sections["Engine and proxy"][1]["reason"])
+        self.assertEqual([f["verdict"] for f in sections["Live"]], ["unknown"])
+
+    def test_connections_to_different_servers_are_wrong_and_nothing_is_killed(self):
+        asked = []
+
+        def rewrite(request, payload):
+            asked.append(request)
+            return (sized(b"0") if b"IS_USED_LOCK('rl:" in request and
+                    re.fullmatch(rb"[\x01-\x09][0-9]+", payload) else payload)
+        sections = self.examined(2, self.begin(through=rewrite))
+        self.assertIn("connections go to different servers",
+                      sections["Engine and proxy"][-1]["reason"])
+        self.assertEqual([f["verdict"] for f in sections["Live"]], ["unknown"])
+        self.assertFalse([1 for request in asked if b"KILL " in request])
 
     def test_what_is_not_durable_is_advice(self):
         cases = [
@@ -368,12 +416,15 @@ class Doctor(ToolTest):
                      for table, right in missing),
             ";".join(f"GRANT {right} ON {table} TO {self.account()}"
                      for table, right in missing))
-        findings = self.examined(2)["Rights"]
+        sections = self.examined(2)
+        findings = sections["Rights"]
         self.assertEqual([(f["verdict"], f["reason"]) for f in findings],
                          [("wrong", f"the account has no {right} on {table}")
                           for table, right in missing])
         for (table, right), finding in zip(missing, findings):
             self.assertIn(f"GRANT {right} ON rowlock.{table} TO", finding["next"])
+        self.assertEqual(sections["Live"][0]["verdict"], "unknown")
+        self.assertEqual({f["verdict"] for f in sections["Live"][1:]}, {"ok"})
 
     def account(self):
         if not hasattr(self, "who"):
@@ -395,12 +446,15 @@ class Doctor(ToolTest):
             b"UPDATE lock_permits"))
 
     def test_a_time_out_that_ends_applications_is_advice(self):
-        for name, process in [
-                (name, self.begin(through=values(**{name: "5"})))
-                for name in ("wait_timeout", "idle_transaction_timeout",
-                             "idle_write_transaction_timeout", "max_statement_time")]:
-            self.finds("Time-outs", "advice", f"{name} is 5 s", f"SET GLOBAL {name} = ",
-                       process)
+        for name, told, process in [
+                (name, told, self.begin(through=values(**{name: value})))
+                for name, value, told in (
+                    ("wait_timeout", "5", "5"), ("idle_transaction_timeout", "5", "5"),
+                    ("idle_write_transaction_timeout", "5", "5"),
+                    ("max_statement_time", "5.000000", "5"),
+                    ("max_statement_time", "0.500000", "0.5"))]:
+            self.finds("Time-outs", "advice", f"{name} is {told} s",
+                       f"SET GLOBAL {name} = ", process)
 
     def test_a_node_of_a_cluster_is_ok_and_told(self):
         cluster = self.examined(0, self.begin(

@@ -17,8 +17,8 @@ static const char help[] =
     "Examine the server, the account and the way there: each finding has a\n"
     "verdict (ok, advice, wrong, or unknown), the reason, and what to do.\n"
     "Takes some seconds; takes a lock of a name of its own, and ends\n"
-    "connections of its own. Exits with 0; 1 if there is advice; 2 if locks\n"
-    "cannot work.\n\n"
+    "connections of its own. Exits with 0; 1 if there is advice, or if it is\n"
+    "not known whether locks work; 2 if they cannot.\n\n"
     "  -j, --json                 as one JSON object\n"
     "\nExamples:\n"
     "  rowlock doctor\n"
@@ -43,7 +43,8 @@ static int doctor(const struct common *common, bool json)
 	case VERDICT_ADVICE:
 		return DOCTOR_ADVICE;
 	default:
-		return DOCTOR_WELL;
+		return findings_decided(&findings) ? DOCTOR_WELL
+						   : DOCTOR_ADVICE;
 	}
 }
 

@@ -79,6 +79,23 @@ enum verdict findings_worst(const struct findings *findings)
 	return worst;
 }
 
+bool findings_decided(const struct findings *findings)
+{
+	static const enum section decide[] = {
+		SECTION_SERVER,
+		SECTION_SCHEMA,
+		SECTION_RIGHTS,
+		SECTION_LIVE,
+	};
+
+	for (size_t i = 0; i < findings->count; i++)
+		for (size_t j = 0; j < RLK_ARRAY_SIZE(decide); j++)
+			if (findings->list[i].section == decide[j] &&
+			    findings->list[i].verdict == VERDICT_UNKNOWN)
+				return false;
+	return true;
+}
+
 static void put_json(const struct finding *finding, bool first)
 {
 	printf("%s{\"section\":\"%s\",\"verdict\":\"%s\",\"reason\":",

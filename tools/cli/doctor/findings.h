@@ -63,6 +63,9 @@ bool findings_has(const struct findings *findings, enum section section);
 /** The worst of all. */
 enum verdict findings_worst(const struct findings *findings);
 
+/** Is all known of the sections that decide whether locks work? */
+bool findings_decided(const struct findings *findings);
+
 /** Print them in the order of the sections: for people, or as one object of
  *  JSON. */
 void findings_put(const struct findings *findings, bool json);

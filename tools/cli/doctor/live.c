@@ -72,6 +72,58 @@ static void try_lock(struct patient *patient)
 		    "a lock was acquired with its token, and released");
 }
 
+static void see_number(const struct rlk_value *columns, void *arg)
+{
+	*(uint64_t *) arg = columns[0].u64;
+}
+
+static bool answers(struct rlk_conn *conn, const char *what, const char *name,
+		    uint64_t expected, struct rowlock_errinfo *reterr)
+{
+	struct rlk_stmt_def def = { "bell", NULL, true };
+	uint64_t answer = UINT64_MAX;
+	char sql[128];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT CAST(COALESCE(%s('%s'%s), 0) AS UNSIGNED)", what, name,
+		 what[0] == 'G' ? ", 0" : "");
+	def.sql = sql;
+	patient_more_time(conn);
+	reterr->code = 0;
+	if (rlk_stmt_each(conn, &def, NULL, see_number, &answer, reterr))
+		return false;
+	return answer == expected;
+}
+
+/* Only then is the number of @other a session of ours where @patient->conn is:
+ * what is in between may give each connection to another server, and a KILL
+ * would end a stranger's. */
+static bool is_same_server(struct patient *patient,
+			   const struct rlk_conn *other)
+{
+	const struct rlk_server *server = rlk_conn_server(patient->conn);
+	struct rowlock_errinfo error = { .code = 0 };
+	struct rlk_mark mark;
+
+	rlk_conn_mark(other, &mark);
+	if (rlk_server_same(server->identity, mark.identity) &&
+	    (!mark.lock[0] || answers(patient->conn, "IS_USED_LOCK", mark.lock,
+				      mark.id, &error)))
+		return true;
+	if (error.code)
+		findings_add(&patient->findings, SECTION_ENGINE,
+			     VERDICT_UNKNOWN, NULL, "%s", error.message);
+	else
+		findings_add(&patient->findings, SECTION_ENGINE, VERDICT_WRONG,
+			     "name one server, the primary, and not what is "
+			     "in between",
+			     "connections go to different servers: %s does not "
+			     "know another connection of this program, and "
+			     "has locks of its own",
+			     server->name);
+	return false;
+}
+
 /* Does the server end @conn before @until_ms? */
 static bool is_ended(const struct rlk_conn *conn, int64_t until_ms)
 {
@@ -108,44 +160,21 @@ static void try_kill(struct patient *patient, struct rlk_conn *other,
 			     END_MOST_MS / 1000);
 }
 
-static void see_number(const struct rlk_value *columns, void *arg)
-{
-	*(uint64_t *) arg = columns[0].u64;
-}
-
-static bool answers(struct rlk_conn *conn, const char *what, uint64_t number,
-		    uint64_t expected, struct rowlock_errinfo *reterr)
-{
-	struct rlk_stmt_def def = { "bell", NULL, true };
-	uint64_t answer = UINT64_MAX;
-	char sql[128];
-
-	snprintf(sql, sizeof(sql),
-		 "SELECT CAST(COALESCE(%s('rlk-doctor:%016" PRIx64
-		 "'%s), 0) AS UNSIGNED)",
-		 what, number, what[0] == 'G' ? ", 0" : "");
-	def.sql = sql;
-	patient_more_time(conn);
-	reterr->code = 0;
-	if (rlk_stmt_each(conn, &def, NULL, see_number, &answer, reterr))
-		return false;
-	return answer == expected;
-}
-
 /* A waiter stands in the server behind a user-level lock of the one before. */
 static void try_bells(struct patient *patient, struct rlk_conn *other)
 {
 	struct rlk_conn *conn = patient->conn;
 	struct rowlock_errinfo error;
-	uint64_t number = random_number();
+	char name[64];
 
 	if (rlk_server_many_writers(rlk_conn_server(conn)))
 		return; /* none are used there */
-	if (answers(conn, "GET_LOCK", number, 1, &error) &&
-	    answers(other, "GET_LOCK", number, 0, &error) &&
-	    answers(other, "IS_USED_LOCK", number, rlk_conn_id(conn), &error) &&
-	    answers(conn, "RELEASE_LOCK", number, 1, &error) &&
-	    answers(other, "GET_LOCK", number, 1, &error))
+	snprintf(name, sizeof(name), "rlk-doctor:%016" PRIx64, random_number());
+	if (answers(conn, "GET_LOCK", name, 1, &error) &&
+	    answers(other, "GET_LOCK", name, 0, &error) &&
+	    answers(other, "IS_USED_LOCK", name, rlk_conn_id(conn), &error) &&
+	    answers(conn, "RELEASE_LOCK", name, 1, &error) &&
+	    answers(other, "GET_LOCK", name, 1, &error))
 		findings_add(&patient->findings, SECTION_LIVE, VERDICT_OK, NULL,
 			     "the bell of a waiter rings: GET_LOCK excludes "
 			     "other connections and names its holder");
@@ -174,18 +203,27 @@ static void judge_idle(struct patient *patient, const struct rlk_conn *idle,
 			     IDLE_S, END_MOST_MS / 1000);
 }
 
+static bool is_wrong(const struct patient *patient, enum section section)
+{
+	return findings_verdict(&patient->findings, section) == VERDICT_WRONG;
+}
+
+static void not_tried(struct patient *patient)
+{
+	findings_add(&patient->findings, SECTION_LIVE, VERDICT_UNKNOWN, NULL,
+		     "not tried, as said above");
+}
+
 void examine_live(struct patient *patient)
 {
 	_cleanup_(rlk_conn_closep) struct rlk_conn *idle = NULL, *other = NULL;
 	struct rowlock_errinfo error;
 	int64_t until_ms;
 
-	if (findings_verdict(&patient->findings, SECTION_SERVER) ==
-		VERDICT_WRONG ||
-	    findings_verdict(&patient->findings, SECTION_SCHEMA) ==
-		VERDICT_WRONG) {
-		findings_add(&patient->findings, SECTION_LIVE, VERDICT_UNKNOWN,
-			     NULL, "not tried, as said above");
+	if (is_wrong(patient, SECTION_SERVER) ||
+	    is_wrong(patient, SECTION_ENGINE) ||
+	    is_wrong(patient, SECTION_SCHEMA)) {
+		not_tried(patient);
 		return;
 	}
 	if (patient_connect(patient, IDLE_S, &idle, &error) ||
@@ -194,7 +232,15 @@ void examine_live(struct patient *patient)
 			     NULL, "no further connection: %s", error.message);
 		return;
 	}
-	try_lock(patient);
+	if (!is_same_server(patient, other)) {
+		not_tried(patient);
+		return;
+	}
+	/* Without each right it may not be able to clean up. */
+	if (is_wrong(patient, SECTION_RIGHTS))
+		not_tried(patient);
+	else
+		try_lock(patient);
 	try_bells(patient, other);
 	/* Time for both. */
 	until_ms = rlk_conn_now(patient->conn) + END_MOST_MS;

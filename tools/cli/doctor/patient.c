@@ -60,6 +60,10 @@ static enum section section_of(const struct rowlock_errinfo *error)
 
 static void examine(struct patient *patient)
 {
+	static void (*const parts[])(struct patient *) = {
+		examine_clock_begin, examine_server,    examine_tables,
+		examine_live,        examine_clock_end,
+	};
 	struct rowlock_errinfo error;
 
 	if (patient_connect(patient, IDLE_S, &patient->conn, &error)) {
@@ -67,11 +71,19 @@ static void examine(struct patient *patient)
 			     VERDICT_WRONG, NULL, "%s", error.message);
 		return;
 	}
-	examine_clock_begin(patient);
-	examine_server(patient);
-	examine_tables(patient);
-	examine_live(patient);
-	examine_clock_end(patient);
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(parts); i++) {
+		parts[i](patient);
+		if (rlk_conn_usable(patient->conn))
+			continue;
+		findings_add(&patient->findings, SECTION_SERVER, VERDICT_WRONG,
+			     "look into the server's log, and at what is in "
+			     "between",
+			     "the connection to %s was lost during the "
+			     "examination, or had no answer for %d s",
+			     rlk_conn_server(patient->conn)->name,
+			     STATEMENT_MS / 1000);
+		return;
+	}
 }
 
 void patient_examine(const struct common *common, struct findings *ret_findings)

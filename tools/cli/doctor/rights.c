@@ -134,7 +134,8 @@ static void judge_schema(struct patient *patient)
 			     "* UNIX_TIMESTAMP(), UTC_TIMESTAMP(6))",
 			     "the row of lock_token_floor is gone: no token "
 			     "can be drawn");
-	if (!findings_has(findings, SECTION_SCHEMA))
+	if (!findings_has(findings, SECTION_SCHEMA) &&
+	    rlk_conn_usable(patient->conn))
 		findings_add(findings, SECTION_SCHEMA, VERDICT_OK, NULL,
 			     "the tables of '%s' are as they must be (version "
 			     "%" PRIu64 ")",
@@ -149,6 +150,8 @@ void examine_tables(struct patient *patient)
 
 	patient_more_time(patient->conn);
 	code = rlk_schema_check(patient->conn, &key, &error);
+	if (!rlk_conn_usable(patient->conn))
+		return; /* that is about the server */
 	if (code) {
 		/* The reason has what to do in it. */
 		findings_add(&patient->findings,
@@ -159,9 +162,11 @@ void examine_tables(struct patient *patient)
 		return;
 	}
 	judge_schema(patient);
-	for (size_t i = 0; i < RLK_ARRAY_SIZE(wanted); i++)
+	for (size_t i = 0;
+	     i < RLK_ARRAY_SIZE(wanted) && rlk_conn_usable(patient->conn); i++)
 		try_right(patient, &wanted[i]);
-	if (!findings_has(&patient->findings, SECTION_RIGHTS))
+	if (!findings_has(&patient->findings, SECTION_RIGHTS) &&
+	    rlk_conn_usable(patient->conn))
 		findings_add(&patient->findings, SECTION_RIGHTS, VERDICT_OK,
 			     NULL, "the account may do all that locks need");
 }

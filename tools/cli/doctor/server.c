@@ -120,8 +120,8 @@ static void judge_server(struct patient *patient)
 
 	if (server->read_only)
 		findings_add(&patient->findings, SECTION_SERVER, VERDICT_WRONG,
-			     "name the primary, or make this one writable: SET "
-			     "GLOBAL read_only = 0",
+			     "name the primary: a lock on a replica keeps "
+			     "nobody out there",
 			     "%s takes no writes", server->name);
 	else
 		findings_add(&patient->findings, SECTION_SERVER, VERDICT_OK,
@@ -184,16 +184,16 @@ static void judge_durability(struct patient *patient, const struct facts *facts)
 static void judge_timeout(struct patient *patient, const struct facts *facts,
 			  enum fact fact, const char *what)
 {
-	uint64_t value = number(facts, fact);
+	/* max_statement_time: "0.500000" */
+	double value = strtod(facts->values[fact], NULL);
 	char next[128];
 
-	if (!facts->known[fact] || value == 0 || value >= IDLE_LEAST_S)
+	if (!facts->known[fact] || value <= 0 || value >= IDLE_LEAST_S)
 		return;
 	snprintf(next, sizeof(next), "SET GLOBAL %s = %s", names[fact],
 		 fact == FACT_WAIT_TIMEOUT ? "28800" : "0");
 	findings_add(&patient->findings, SECTION_TIMEOUTS, VERDICT_ADVICE, next,
-		     "%s is %" PRIu64 " s: %s; rowlock's own connections set "
-		     "their own",
+		     "%s is %g s: %s; rowlock's own connections set their own",
 		     names[fact], value, what);
 }
 
