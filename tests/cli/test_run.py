@@ -92,6 +92,8 @@ class Status(ToolTest):
         self.fake.answers["release"] = [f"reply {ECONNECT} server gone"]
         for argv, code, span in (([], 3, "30.0s"),
                                  (["-t", "5m"], 3, "5m00s"),
+                                 (["--at-least=1h"], 3, "1h00m"),
+                                 (["--at-least=9s"], 3, "30.0s"),
                                  (["-s", "row"], 3, "10.0s"),
                                  (["--release-exit-code=77"], 77, "30.0s")):
             self.assertEqual(

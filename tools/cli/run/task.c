@@ -395,8 +395,11 @@ static int not_released(const struct task *task,
 			const char *reason, int code)
 {
 	char span[TEXT_SPAN_SIZE];
+	uint64_t ms = task_ttl_ms(task, acquisition);
 
-	text_span(task_ttl_ms(task, acquisition), span);
+	if (ms < task->lock.at_least_ms)
+		ms = task->lock.at_least_ms;
+	text_span(ms, span);
 	report(ROWLOCK_LOG_WARNING, "%s: '%s' stays locked for up to %s: %s",
 	       task->title, task->name, span, reason);
 	return task->tells_release ? (int) task->release_code : code;
