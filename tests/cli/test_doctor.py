@@ -73,7 +73,9 @@ class Relay:
             while True:
                 number, payload = receive(client)
                 request[0] = Request(payload)
-                server.sendall(packet(number, payload))
+                # The server's own error has no rows behind it.
+                server.sendall(packet(number, payload.replace(
+                    getattr(self.rewrite, "spoils", b"\0SPOIL"), b"SPOILT")))
         except (Gone, OSError):
             self.end(server)
 
@@ -507,7 +509,10 @@ class Doctor(ToolTest):
                       {"Prepared_stmt_count": "80", "max_prepared_stmt_count": "100"}),
                      ("max_user_connections is 5", "max_user_connections = 0",
                       {"max_user_connections": "5"}))]
-        unknown = self.begin(through=fails(b"SHOW SESSION STATUS"))
+        def spoilt(_, payload):
+            return payload
+        spoilt.spoils = b"SHOW SESSION STATUS"
+        unknown = self.begin(through=spoilt)
         for reason, following, process in cases:
             self.finds("Load", "advice", reason, following, process)
         self.assertEqual(self.examined(0, unknown)["Load"][0]["verdict"], "unknown")
