@@ -164,6 +164,15 @@ class Bash(Completion):
         for done in (("show", "nightly", ""), ("ping", ""), ("reap", "")):
             self.assertEqual(self.completed(*done, ROWLOCK_COMPLETE_NAMES="1"), [""])
 
+    def test_a_thousand_names_are_read_and_no_more(self):
+        with open(os.path.join(self.bin, "rowlock"), "w", encoding="utf-8") as out:
+            out.write("#!/bin/sh\nseq 100000 200000 | "
+                      "sed 's/.*/{\"name\":\"n&\",\\n{\"name\":\"n&\",/' &&\n"
+                      f"echo >{self.directory}/all\n")
+        got = self.completed("show", "", ROWLOCK_COMPLETE_NAMES="1")
+        self.assertEqual(got, [f"n{number}" for number in range(100000, 101000)])
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "all")))
+
     def test_bash_completes_the_command_that_is_run(self):
         self.assertIn("sleep", self.completed("run", "-n", "name", "slee"))
         self.assertIn("sleep", self.completed("elect", "-s", "row", "n", "--", "slee"))

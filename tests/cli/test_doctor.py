@@ -73,7 +73,9 @@ class Relay:
             while True:
                 number, payload = receive(client)
                 request[0] = Request(payload)
-                server.sendall(packet(number, payload))
+                # The server's own error has no rows behind it.
+                server.sendall(packet(number, payload.replace(
+                    getattr(self.rewrite, "spoils", b"\0SPOIL"), b"SPOILT")))
         except (Gone, OSError):
             self.end(server)
 
@@ -160,9 +162,10 @@ class Doctor(ToolTest):
                               stdout=subprocess.PIPE).stdout.strip()
 
     def sql(self, *statements):
-        subprocess.run(["mariadb", f"--defaults-file={self.place}/sb/root.cnf",
-                        "rowlock"], input=";".join(statements), check=True, text=True,
-                       timeout=patience())
+        return subprocess.run(
+            ["mariadb", f"--defaults-file={self.place}/sb/root.cnf", "-N", "rowlock"],
+            input=";".join(statements), check=True, text=True, timeout=patience(),
+            stdout=subprocess.PIPE).stdout
 
     def changed(self, do, undo):
         self.sql(do)
@@ -222,6 +225,23 @@ class Doctor(ToolTest):
         self.assertEqual((code, err), (0, ""))
         for name in SECTIONS:
             self.assertRegex(out, f"(?m)^{name} +ok +[a-zA-Z0-9]")
+
+    def test_examinations_draw_tokens_of_one_name(self):
+        for process in [self.begin() for _ in range(3)]:
+            self.examined(0, process)
+        self.assertEqual(self.sql("SELECT DISTINCT name FROM lock_token"),
+                         "rowlock-doctor\n")
+
+    def test_a_name_that_another_keeps_is_unknown(self):
+        holder = self.start("run", "rowlock-doctor", "--", "sh", "-c",
+                            "echo held; exec cat", tool=CLI, stdin=subprocess.PIPE)
+        self.assertEqual(holder.stdout.readline().strip(), "held")
+        sections = self.examined(1)
+        holder.stdin.close()
+        holder.wait(patience())
+        self.assertEqual([f["verdict"] for f in sections["Live"]],
+                         ["unknown", "ok", "ok", "ok"])
+        self.assertIn("rowlock show rowlock-doctor", sections["Live"][0]["next"])
 
     def test_wrong_usage_examines_nothing(self):
         for words in (["name"], ["--bogus"]):
@@ -489,7 +509,10 @@ class Doctor(ToolTest):
                       {"Prepared_stmt_count": "80", "max_prepared_stmt_count": "100"}),
                      ("max_user_connections is 5", "max_user_connections = 0",
                       {"max_user_connections": "5"}))]
-        unknown = self.begin(through=fails(b"SHOW SESSION STATUS"))
+        def spoilt(_, payload):
+            return payload
+        spoilt.spoils = b"SHOW SESSION STATUS"
+        unknown = self.begin(through=spoilt)
         for reason, following, process in cases:
             self.finds("Load", "advice", reason, following, process)
         self.assertEqual(self.examined(0, unknown)["Load"][0]["verdict"], "unknown")

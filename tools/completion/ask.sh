@@ -51,7 +51,8 @@ names)
 	# taken in. The pattern is what was typed.
 	[ "$ROWLOCK_COMPLETE_NAMES" = 1 ] || exit 0
 	rowlock list --json --connect-timeout=1s "$@" -- "$begin*" </dev/null 2>/dev/null |
-		sed -n "s/^{\"name\":\"\([^\"\]*\)\",.*/\1/p" | sort -u | head -n 1000 ;;
+		sed -n "s/^{\"name\":\"\([^\"\]*\)\",.*/\1/p" |
+		awk "!seen[\$0]++ { print; if (++count == 1000) exit }" ;;
 suffixes)
 	if [ "$file" ]; then
 		set -- "$file"

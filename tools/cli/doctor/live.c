@@ -17,6 +17,7 @@
 
 #define IDLE_S 1
 #define END_MOST_MS 30000
+#define LOCK_MOST_MS 30000 /* another doctor may have it */
 
 static uint64_t random_number(void)
 {
@@ -32,14 +33,12 @@ static int take_and_release(struct rowlock_client *client, uint64_t *ret_token,
 {
 	_cleanup_(rowlock_freep) struct rowlock *lock = NULL;
 	struct rowlock_options how = ROWLOCK_OPTIONS_DEFAULT;
-	char name[64];
 	int r;
 
-	snprintf(name, sizeof(name), "rowlock-doctor/%016" PRIx64,
-		 random_number());
-	r = rowlock_new(client, name, &how, &lock, reterr);
+	/* One name for all: the number of its last token stays for a month. */
+	r = rowlock_new(client, "rowlock-doctor", &how, &lock, reterr);
 	if (r == 0)
-		r = rowlock_acquire(lock, 0, reterr);
+		r = rowlock_acquire(lock, LOCK_MOST_MS, reterr);
 	if (r == 0)
 		r = rowlock_token(lock, ret_token, reterr);
 	if (r == 0)
@@ -62,7 +61,14 @@ static void try_lock(struct patient *patient)
 	    connection_open(&patient->common->connection, how, &client, &error);
 	if (code == 0)
 		code = take_and_release(client, &token, &error);
-	if (code)
+	if (code == ROWLOCK_ETIMEDOUT)
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_UNKNOWN,
+			     "see who has it by 'rowlock show rowlock-doctor', "
+			     "and try again",
+			     "a lock was not acquired, as another has its "
+			     "name: %s",
+			     error.message);
+	else if (code)
 		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
 			     NULL, "a lock cannot be acquired: %s",
 			     error.message);
