@@ -242,7 +242,7 @@ CASE_NEEDS(answer_that_is_garbled_is_refused,
 	relay_end(relay);
 }
 
-/* Whoever counts with it has no room for that. */
+/* Code that counts with such a time has no room for it. */
 CASE_NEEDS(time_that_is_none_is_refused, "a time that is none is refused",
 	   need_no_tls)
 {

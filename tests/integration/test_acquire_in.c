@@ -441,7 +441,8 @@ INSIDE(what_it_cannot_do_is_refused, "what it cannot do is refused")
 						   0, &err),
 		    ROWLOCK_EINVAL, &err);
 	mysql_free_result(mysql_store_result(inside->mysql));
-	/* What follows an error would be on a new connection, without it. */
+	/* The statements after an error would be on a new connection,
+	 * without it. */
 	mysql_optionsv(inside->mysql, MYSQL_OPT_RECONNECT, &on);
 	assert_code(rowlock_acquire_in_transaction(inside->lock, inside->mysql,
 						   0, &err),

@@ -351,8 +351,7 @@ CASE(a_server_that_prepares_nothing_more,
 	test_sql_end(root);
 }
 
-/* What a global setting would do to our sessions if they did not set their
- * own. */
+/* A global setting would change our sessions if they did not set their own. */
 CASE(odd_global_settings_do_no_harm, "odd global settings do no harm")
 {
 	static const char *const odd[][2] = {

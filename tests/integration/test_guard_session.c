@@ -160,7 +160,7 @@ GUARD(autocommit_is_as_the_server_had_it, "autocommit is as the server had it")
 	assert_as_before(app);
 }
 
-/* Of the session's own SELECTs it lets no row through. */
+/* It lets no row of the session's own SELECTs through. */
 GUARD(limit_of_the_session_is_not_ours, "a limit of the session's is not ours")
 {
 	const struct app *app = *state;

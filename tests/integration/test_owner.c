@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What one holder has from another: a name that was lost, and larger tokens.
+ * One holder follows another: it gets a name that was lost, and larger tokens.
  * Which thread and which handle may enter and release is in
  * unit/hold/test_owner.c.
  */

@@ -87,8 +87,7 @@ FAKE(host_name_is_made_printable, "the host's name is made printable")
 	host_name = "host";
 }
 
-/* Whoever has started the program chose its name; the server's column has an
- * end. */
+/* The user of the program chose its name; the server's column has an end. */
 FAKE(name_of_the_program_is_cut_to_what_fits,
      "the name of the program is cut to what fits")
 {

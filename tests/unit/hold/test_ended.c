@@ -89,7 +89,7 @@ FAKE(maximum_counts_from_the_first_sending,
 	fake_end(lock, client);
 }
 
-/* What was asked for before, and refused, has nothing to do with it. */
+/* Earlier questions, which were refused, have nothing to do with it. */
 FAKE(maximum_of_a_wait_counts_from_its_last_question,
      "the maximum of a wait counts from its last question")
 {

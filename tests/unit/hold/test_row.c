@@ -548,7 +548,7 @@ FAKE(verify_asks_on_the_holds_own_connection,
 }
 
 /* Its last answer is on the way, the end right behind it, and the deadline
- * thread is faster than who was granted. */
+ * thread is faster than the one that was granted. */
 FAKE(end_before_the_hold_begins_is_not_missed,
      "an end before the hold begins is not missed")
 {
@@ -557,7 +557,7 @@ FAKE(end_before_the_hold_begins_is_not_missed,
 
 	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
-	/* After so long a wait it is confirmed first. */
+	/* After a wait of 4 s it is confirmed first. */
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .given = true,
 						      .result = RLK_DONE,

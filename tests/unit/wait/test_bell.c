@@ -251,7 +251,7 @@ FAKE(bells_of_a_connection_end_with_it, "bells of a connection end with it")
 	fake_client_end(client);
 }
 
-/* A connection has room for so many, at one time. */
+/* A connection has room for a number of bells at one time. */
 FAKE(bells_of_holds_that_are_over_make_room,
      "bells of holds that are over make room")
 {

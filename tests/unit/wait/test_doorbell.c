@@ -276,7 +276,7 @@ FAKE(busy_name_is_asked_for_in_line, "busy name is asked for in line")
 	end(&bob);
 }
 
-/* It cannot know of him but by the bell. */
+/* It knows of the other by the bell alone. */
 FAKE(who_overtook_the_line_stands_in_it_next_time,
      "who overtook the line stands in it next time")
 {
