@@ -93,7 +93,7 @@ static bool beat(struct rowlock_client *client, struct page *page,
 {
 	int64_t t0 = rlk_now(client->clock);
 	struct rowlock_errinfo error;
-	size_t beaten = 0;
+	uint64_t beaten = 0;
 	bool answered;
 
 	rlk_conn_set_until(conn, rlk_after(t0, patience_ms));

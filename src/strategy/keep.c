@@ -13,9 +13,8 @@
  */
 #include "strategy/keep.h"
 
-#include "base/error.h"
-#include "strategy/lease_private.h"
 #include "strategy/sure.h"
+#include "strategy/sweep.h"
 
 static const struct rlk_stmt_def take = {
 	"keep",
@@ -121,19 +120,12 @@ static void value_of_id(const void *ids, size_t row,
 }
 
 enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn, const uint64_t *ids,
-				  size_t count, size_t *ret_beaten,
+				  size_t count, uint64_t *ret_beaten,
 				  struct rowlock_errinfo *reterr)
 {
-	struct rlk_packet *packet = rlk_packet_begin(conn);
-	enum rlk_fault fault;
-
-	if (!packet ||
-	    rlk_packet_add(packet, &beat, value_of_id, ids, count) < 0)
-		return rlk_fail_memory(reterr);
-	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
-	if (!fault)
-		*ret_beaten = rlk_packet_affected(packet, 0);
-	return fault;
+	return rlk_change_many(
+	    conn, &(struct rlk_change){ &beat, value_of_id, ids, count },
+	    ret_beaten, reterr);
 }
 
 static enum rlk_fault find_kept(struct rlk_conn *conn,

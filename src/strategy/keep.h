@@ -34,7 +34,7 @@ enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 /** Beat these keeps of one session, which was just beaten: none of them expires
  *  before a TTL of that session is over. *@ret_beaten: how many there were. */
 enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn, const uint64_t *ids,
-				  size_t count, size_t *ret_beaten,
+				  size_t count, uint64_t *ret_beaten,
 				  struct rowlock_errinfo *reterr);
 
 /**

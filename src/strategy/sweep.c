@@ -21,17 +21,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DELETE "DELETE l FROM business_lease l FORCE INDEX (PRIMARY) WHERE "
 #define SWEEP                                                                  \
-	"DELETE l FROM business_lease l FORCE INDEX (PRIMARY)"                 \
-	" WHERE l.name IN ({?0|, }) AND l.slot = 0"                            \
-	" AND l.attempt IN ({?1|, })"
+	DELETE "l.name IN ({?0|, }) AND l.slot = 0 AND l.attempt IN ({?1|, })"
+#define NO_SESSION                                                             \
+	" AND NOT EXISTS (SELECT 1 FROM lease_session s WHERE s.id = "         \
+	"l.session)"
 
 #define EVICT "DELETE s FROM lease_session s FORCE INDEX (PRIMARY) WHERE "
 
 const struct rlk_many_def rlk_sweep_dead = {
 	"sweep",
-	SWEEP " AND NOT EXISTS"
-	      " (SELECT 1 FROM lease_session s WHERE s.id = l.session)",
+	SWEEP NO_SESSION,
 };
 
 /* Their session may be alive. */
@@ -60,9 +61,8 @@ static const struct rlk_many_def evict_silent = {
 /* As many as rlk_sweep_name() takes. */
 static const struct rlk_stmt_def look_at_name = {
 	"sweep",
-	"SELECT l.slot, l.attempt FROM business_lease l"
-	" LEFT JOIN lease_session s ON s.id = l.session"
-	" WHERE l.name = ? AND s.id IS NULL ORDER BY l.slot LIMIT 256",
+	"SELECT l.slot, l.attempt" RLK_LEASE_OF_SESSION
+	"WHERE l.name = ? AND s.id IS NULL ORDER BY l.slot LIMIT 256",
 	.once = true,
 };
 
@@ -70,9 +70,7 @@ _Static_assert(RLK_SWEEP_MOST == 256, "the limit is in the text");
 
 static const struct rlk_many_def sweep_name = {
 	"sweep",
-	"DELETE l FROM business_lease l FORCE INDEX (PRIMARY)"
-	" WHERE " RLK_ATTEMPT_ROWS " AND NOT EXISTS"
-	" (SELECT 1 FROM lease_session s WHERE s.id = l.session)",
+	DELETE RLK_ATTEMPT_ROWS NO_SESSION,
 };
 
 /* -------------------------------------------------------- one statement */
@@ -97,6 +95,23 @@ void rlk_values_of_dead(const void *leases, size_t row,
 	ret_values[1] = rlk_u64(lease->attempt);
 }
 
+enum rlk_fault rlk_change_many(struct rlk_conn *conn,
+			       const struct rlk_change *change,
+			       uint64_t *ret_changed,
+			       struct rowlock_errinfo *reterr)
+{
+	struct rlk_packet *packet = rlk_packet_begin(conn);
+	enum rlk_fault fault;
+
+	if (!packet || rlk_packet_add(packet, change->def, change->fn,
+				      change->rows, change->count) < 0)
+		return rlk_fail_memory(reterr);
+	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
+	if (!fault)
+		*ret_changed = rlk_packet_affected(packet, 0);
+	return fault;
+}
+
 enum rlk_fault rlk_remove_many(struct rlk_conn *conn,
 			       const struct rlk_removal *removal,
 			       uint64_t *ret_removed,
@@ -111,17 +126,14 @@ enum rlk_fault rlk_remove_many(struct rlk_conn *conn,
 		[RLK_SWEEP_DEAD] = { &rlk_sweep_dead, rlk_values_of_dead },
 		[RLK_SWEEP_RECEIPTS] = { &sweep_receipts, rlk_values_of_dead },
 	};
-	struct rlk_packet *packet = rlk_packet_begin(conn);
-	enum rlk_fault fault;
+	const struct rlk_change change = {
+		statements[removal->what].def,
+		statements[removal->what].fn,
+		removal->rows,
+		removal->count,
+	};
 
-	if (!packet || rlk_packet_add(packet, statements[removal->what].def,
-				      statements[removal->what].fn,
-				      removal->rows, removal->count) < 0)
-		return rlk_fail_memory(reterr);
-	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
-	if (!fault)
-		*ret_removed = rlk_packet_affected(packet, 0);
-	return fault;
+	return rlk_change_many(conn, &change, ret_removed, reterr);
 }
 
 /* -------------------------------------------------------------- one name */
@@ -156,7 +168,6 @@ enum rlk_fault rlk_sweep_name(struct rlk_conn *conn, const char *name,
 {
 	_cleanup_(free_dead) struct dead *dead = malloc(sizeof(*dead));
 	const struct rlk_value params[] = { rlk_text(name) };
-	struct rlk_packet *packet;
 	enum rlk_fault fault;
 
 	*ret_swept = 0;
@@ -168,12 +179,9 @@ enum rlk_fault rlk_sweep_name(struct rlk_conn *conn, const char *name,
 	    rlk_stmt_each(conn, &look_at_name, params, see_dead, dead, reterr);
 	if (fault || !dead->count)
 		return fault;
-	packet = rlk_packet_begin(conn);
-	if (!packet || rlk_packet_add(packet, &sweep_name, rlk_values_of_key,
-				      dead->keys, dead->count) < 0)
-		return rlk_fail_memory(reterr);
-	fault = rlk_stmt_give_up(conn, rlk_packet_run(packet, reterr), reterr);
-	if (!fault)
-		*ret_swept = rlk_packet_affected(packet, 0);
-	return fault;
+	return rlk_change_many(conn,
+			       &(struct rlk_change){ &sweep_name,
+						     rlk_values_of_key,
+						     dead->keys, dead->count },
+			       ret_swept, reterr);
 }

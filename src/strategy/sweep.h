@@ -31,6 +31,20 @@ struct rlk_dead_lease {
 	uint64_t attempt;
 };
 
+/** One statement for many rows, by itself. */
+struct rlk_change {
+	const struct rlk_many_def *def;
+	rlk_values_fn fn; /* as for rlk_packet_add() */
+	const void *rows;
+	size_t count;
+};
+
+/** *@ret_changed: how many of them were. */
+enum rlk_fault rlk_change_many(struct rlk_conn *conn,
+			       const struct rlk_change *change,
+			       uint64_t *ret_changed,
+			       struct rowlock_errinfo *reterr);
+
 /** A kind of rows, and the condition on which they go. */
 enum rlk_removes {
 	RLK_EVICT_EXPIRED,  /* sessions that are over by the server's clock */

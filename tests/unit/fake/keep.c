@@ -50,7 +50,7 @@ enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 }
 
 enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn, const uint64_t *ids,
-				  size_t count, size_t *ret_beaten,
+				  size_t count, uint64_t *ret_beaten,
 				  struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_KEEPS_BEAT, .conn = conn };
