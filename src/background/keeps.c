@@ -64,11 +64,12 @@ static void answered_locked(struct rlk_hold *hold, int64_t t0, bool alive)
 	int64_t until =
 	    rlk_after(t0, client->ttl_ms - rlk_margin(client->ttl_ms));
 
-	/* A release that is under way has deleted its own. */
-	if (!alive && hold->state == RLK_HOLD_HELD)
-		rlk_hold_lose_locked(hold, RLK_WAS_EVICTED);
-	if (!alive)
+	if (!alive) {
+		/* A release that is under way has deleted its own. */
+		if (hold->state == RLK_HOLD_HELD)
+			rlk_hold_lose_locked(hold, RLK_WAS_EVICTED);
 		return;
+	}
 	/* An answer after the end does not revive the hold. */
 	if (!rlk_hold_check_locked(hold) ||
 	    until <= hold->upkeep->keep.until_ms)
@@ -77,7 +78,8 @@ static void answered_locked(struct rlk_hold *hold, int64_t t0, bool alive)
 	rlk_hold_kept_locked(hold);
 }
 
-/* Less were there than were beaten: which? Returns false without an answer. */
+/* Fewer were there than were to be beaten: which? Returns false without an
+ * answer. */
 static bool look(struct page *page, size_t i, struct rlk_conn *conn,
 		 bool *ret_alive)
 {

@@ -89,27 +89,13 @@ static enum rlk_fault take(struct rlk_conn *conn, void *arg,
 	return fault;
 }
 
-/* The keep is about to get the lease, and whether it has may not be answered in
- * time: the hold lives by both from now on. */
-static void limit(const struct keeping *keeping)
+/* The hold lives by its keep until @until_ms, too. RLK_NEVER: not by a keep. */
+static void limit(struct rlk_hold *hold, int64_t until_ms)
 {
-	struct rlk_hold *hold = keeping->hold;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&hold->name->client->mutex);
-	uint64_t lasts = keeping->lasts_ms - rlk_margin(keeping->lasts_ms);
-
-	hold->upkeep->keep.until_ms = rlk_after(keeping->t0_ms, lasts);
-	rlk_hold_kept_locked(hold);
-}
-
-/* The keep has not got it, and never will: a hold of another level goes on. */
-static void unlimit(const struct keeping *keeping)
-{
-	struct rlk_hold *hold = keeping->hold;
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&hold->name->client->mutex);
 
-	hold->upkeep->keep.until_ms = RLK_NEVER;
+	hold->upkeep->keep.until_ms = until_ms;
 	rlk_hold_kept_locked(hold);
 }
 
@@ -146,10 +132,15 @@ static int keep(struct keeping *keeping, int64_t until_ms,
 
 	if (persist(client, until_ms, insert, keeping, reterr))
 		return reterr->code;
-	limit(keeping);
+	/* The keep is about to get the lease, and whether it has may not be
+	 * answered in time. */
+	limit(hold,
+	      rlk_after(keeping->t0_ms,
+			keeping->lasts_ms - rlk_margin(keeping->lasts_ms)));
 	if (persist(client, until_ms, take, keeping, reterr)) {
+		/* It never will: a hold of another level goes on. */
 		if (!keeping->unsure)
-			unlimit(keeping);
+			limit(hold, RLK_NEVER);
 		return reterr->code;
 	}
 	rlk_mutex_lock(&client->mutex);
