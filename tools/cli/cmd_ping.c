@@ -58,13 +58,10 @@ struct ping {
 	struct rowlock_errinfo error; /* code 0: all is well */
 };
 
-/* Connector/C's: somebody answers, but not by the TLS that is asked for. */
-#define NO_SUCH_TLS 2026
-
 /* Connector/C's, which no server has sent, or none. */
 static bool is_silence(unsigned int number)
 {
-	return number != NO_SUCH_TLS &&
+	return number != CONNECTION_NO_SUCH_TLS &&
 	       (number == 0 || (number >= 2000 && number < 3000) ||
 		(number >= 5000 && number < 6000));
 }

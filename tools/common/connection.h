@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** Connector/C's: a server answers, but not by the TLS that is asked for. */
+#define CONNECTION_NO_SUCH_TLS 2026
+
 /** The options of the command line. All zero at first. */
 struct connection {
 	const char *dsn;

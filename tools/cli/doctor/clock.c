@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/pace.h"
 #include "doctor/patient.h"
 
 #define SECOND_US INT64_C(1000000)
@@ -76,10 +77,7 @@ void examine_clock_end(struct patient *patient)
 		return;
 	left = patient->began_us + LOOK_US - now_us(CLOCK_BOOTTIME);
 	if (left > 0)
-		nanosleep(
-		    &(struct timespec){ .tv_sec = left / SECOND_US,
-					.tv_nsec = left % SECOND_US * 1000 },
-		    NULL);
+		pace_rest((uint64_t) left / 1000 + 1);
 	if (!look(patient, &server, &at, &rtt))
 		return;
 	passed = at - patient->began_us;

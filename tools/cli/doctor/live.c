@@ -8,25 +8,15 @@
  * connection that has to end is waited for as long as a busy server takes.
  */
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
-#include <sys/random.h>
 
-#include "db/stmt.h"
+#include "base/random.h"
+#include "common/pace.h"
 #include "doctor/patient.h"
 
 #define IDLE_S 1
 #define END_MOST_MS 30000
 #define LOCK_MOST_MS 30000 /* another doctor may have it */
-
-static uint64_t random_number(void)
-{
-	uint64_t number;
-
-	while (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		;
-	return number;
-}
 
 static int take_and_release(struct rowlock_client *client, uint64_t *ret_token,
 			    struct rowlock_errinfo *reterr)
@@ -78,11 +68,6 @@ static void try_lock(struct patient *patient)
 		    "a lock was acquired with its token, and released");
 }
 
-static void see_number(const struct rlk_value *columns, void *arg)
-{
-	*(uint64_t *) arg = columns[0].u64;
-}
-
 static bool answers(struct rlk_conn *conn, const char *what, const char *name,
 		    uint64_t expected, struct rowlock_errinfo *reterr)
 {
@@ -94,11 +79,9 @@ static bool answers(struct rlk_conn *conn, const char *what, const char *name,
 		 "SELECT CAST(COALESCE(%s('%s'%s), 0) AS UNSIGNED)", what, name,
 		 what[0] == 'G' ? ", 0" : "");
 	def.sql = sql;
-	patient_more_time(conn);
 	reterr->code = 0;
-	if (rlk_stmt_each(conn, &def, NULL, see_number, &answer, reterr))
-		return false;
-	return answer == expected;
+	return patient_number(conn, &def, &answer, reterr) &&
+	       answer == expected;
 }
 
 /* Only then is the number of @other a session of ours where @patient->conn is:
@@ -137,7 +120,7 @@ static bool is_ended(const struct rlk_conn *conn, int64_t until_ms)
 				  .events = POLLIN | POLLRDHUP };
 	int64_t left_ms = until_ms - rlk_conn_now(conn);
 
-	return poll(&poll_fd, 1, left_ms > 0 ? (int) left_ms : 0) == 1;
+	return pace_poll(&poll_fd, 1, left_ms > 0 ? (int) left_ms : 0) == 1;
 }
 
 static void try_kill(struct patient *patient, struct rlk_conn *other,
@@ -175,7 +158,7 @@ static void try_bells(struct patient *patient, struct rlk_conn *other)
 
 	if (rlk_server_many_writers(rlk_conn_server(conn)))
 		return; /* none are used there */
-	snprintf(name, sizeof(name), "rlk-doctor:%016" PRIx64, random_number());
+	snprintf(name, sizeof(name), "rlk-doctor:%016" PRIx64, rlk_random());
 	if (answers(conn, "GET_LOCK", name, 1, &error) &&
 	    answers(other, "GET_LOCK", name, 0, &error) &&
 	    answers(other, "IS_USED_LOCK", name, rlk_conn_id(conn), &error) &&

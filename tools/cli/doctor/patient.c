@@ -13,11 +13,23 @@
 #define CONNECT_MS 5000
 #define STATEMENT_MS 10000
 #define IDLE_S 60
-#define NO_SUCH_TLS 2026 /* Connector/C's */
 
 void patient_more_time(struct rlk_conn *conn)
 {
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + STATEMENT_MS);
+}
+
+static void see_number(const struct rlk_value *columns, void *arg)
+{
+	*(uint64_t *) arg = columns[0].u64;
+}
+
+bool patient_number(struct rlk_conn *conn, const struct rlk_stmt_def *def,
+		    uint64_t *ret_number, struct rowlock_errinfo *reterr)
+{
+	patient_more_time(conn);
+	return rlk_stmt_each(conn, def, NULL, see_number, ret_number, reterr) ==
+	       RLK_DONE;
 }
 
 int patient_connect(struct patient *patient, unsigned int idle_s,
@@ -40,7 +52,7 @@ int patient_connect(struct patient *patient, unsigned int idle_s,
 			     ret_conn, reterr);
 }
 
-/* Whom a refused connection is about. */
+/* The section that a refused connection is about. */
 static enum section section_of(const struct rowlock_errinfo *error)
 {
 	switch (error->code) {
@@ -51,8 +63,8 @@ static enum section section_of(const struct rowlock_errinfo *error)
 	case ROWLOCK_EUNSUPPORTED:
 		return SECTION_ENGINE;
 	case ROWLOCK_ECONNECT:
-		return error->mysql == NO_SUCH_TLS ? SECTION_TLS
-						   : SECTION_SERVER;
+		return error->mysql == CONNECTION_NO_SUCH_TLS ? SECTION_TLS
+							      : SECTION_SERVER;
 	default:
 		return SECTION_SERVER;
 	}

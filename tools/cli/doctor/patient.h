@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "db/conn.h"
+#include "db/stmt.h"
 #include "doctor/findings.h"
 
 struct patient {
@@ -32,6 +33,10 @@ int patient_connect(struct patient *patient, unsigned int idle_s,
 
 /** Give all statements that follow on @conn their time. */
 void patient_more_time(struct rlk_conn *conn);
+
+/** Read the number that @def selects. Returns false without an answer. */
+bool patient_number(struct rlk_conn *conn, const struct rlk_stmt_def *def,
+		    uint64_t *ret_number, struct rowlock_errinfo *reterr);
 
 /** Facts that are read by statements: server.c. */
 void examine_server(struct patient *patient);

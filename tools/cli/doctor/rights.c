@@ -11,7 +11,6 @@
 #include <stdio.h>
 
 #include "db/schema.h"
-#include "db/stmt.h"
 #include "doctor/patient.h"
 
 #define NO_ROW " WHERE 1 = 0"
@@ -92,11 +91,6 @@ static void try_right(struct patient *patient, const struct right *right)
 		     "the account has no %s on %s", right->right, right->table);
 }
 
-static void see_number(const struct rlk_value *columns, void *arg)
-{
-	*(uint64_t *) arg = columns[0].u64;
-}
-
 /* Returns false if the server refused. */
 static bool read_number(struct patient *patient, const char *sql,
 			uint64_t *ret_number)
@@ -104,9 +98,7 @@ static bool read_number(struct patient *patient, const char *sql,
 	const struct rlk_stmt_def def = { "look", sql, true };
 	struct rowlock_errinfo error;
 
-	patient_more_time(patient->conn);
-	return rlk_stmt_each(patient->conn, &def, NULL, see_number, ret_number,
-			     &error) == RLK_DONE;
+	return patient_number(patient->conn, &def, ret_number, &error);
 }
 
 static void judge_schema(struct patient *patient)
