@@ -106,6 +106,8 @@ enum rowlock_error {
 	ROWLOCK_EFORKED = -19,  /* this client belongs to the parent process */
 	ROWLOCK_EBROKEN = -20,  /* the transaction had ended before */
 	ROWLOCK_EUNKNOWN = -21, /* the outcome is not known */
+	ROWLOCK_EDONE = -22, /* nothing to do: a run of the window succeeded */
+	ROWLOCK_EOVER = -23, /* the window is over, or has had its runs */
 };
 
 /** The reason of a failure: what happened, to which name, on which server, and

@@ -5,8 +5,13 @@
 -- which has the session of its client in `breaks`: a number that no count of breaks
 -- comes to. If that session is gone, nobody holds the lease any more.
 --
--- The tables stay as they are, so programs of the version before see such a lease
--- as held for as long.
+-- The tables of locks stay as they are, so programs of the version before see such a
+-- lease as held for as long.
+--
+-- The table job_run has the runs of jobs that run once per window of time: which runs
+-- were begun, and by which of them the work of a window is done. A run is claimed, and
+-- a success noted, by the holder of the lease of the same name. No older program looks
+-- at it.
 --
 -- The view lock_summary counts what lock_status shows, for people and monitors that
 -- only have SQL. Of the row strategy it counts the names that are known: its holds are
@@ -14,6 +19,24 @@
 -- stands behind its time, which has 26 characters.
 --
 -- As in 0001 every statement can be run again.
+
+CREATE TABLE IF NOT EXISTS job_run (
+	name VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
+		COMMENT 'of the lease that it ran under',
+	run BIGINT UNSIGNED NOT NULL COMMENT 'a random number',
+	from_at DATETIME(6) NOT NULL COMMENT 'the window, UTC: from this moment',
+	until_at DATETIME(6) NOT NULL COMMENT '... until before this one',
+	nth INT UNSIGNED NOT NULL COMMENT 'run of its window',
+	began_at DATETIME(6) NOT NULL COMMENT 'UTC; its window is by this',
+	ended_at DATETIME(6) NULL DEFAULT NULL COMMENT 'UTC; NULL: it runs, or died',
+	code INT NULL DEFAULT NULL COMMENT 'it ended with',
+	succeeded TINYINT UNSIGNED NOT NULL DEFAULT 0,
+	host VARCHAR(255) NOT NULL DEFAULT '',
+	pid INT UNSIGNED NOT NULL DEFAULT 0,
+	program VARCHAR(255) NOT NULL DEFAULT '',
+	PRIMARY KEY (name, run)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+	COMMENT='rowlock: runs of jobs, once per window';
 
 CREATE OR REPLACE ALGORITHM=TEMPTABLE SQL SECURITY DEFINER VIEW lock_status AS
 SELECT

@@ -30,7 +30,9 @@
 	X(ROWLOCK_ESYSTEM, "refused by the operating system")                  \
 	X(ROWLOCK_EFORKED, "client belongs to the parent process")             \
 	X(ROWLOCK_EBROKEN, "the transaction had ended before")                 \
-	X(ROWLOCK_EUNKNOWN, "the outcome is not known")
+	X(ROWLOCK_EUNKNOWN, "the outcome is not known")                        \
+	X(ROWLOCK_EDONE, "nothing to do: it has succeeded")                    \
+	X(ROWLOCK_EOVER, "the window is over, or has had its runs")
 
 const char *rowlock_strerror(int error)
 {

@@ -132,6 +132,26 @@ int rlk_fail_no_answer(const struct rowlock_client *client, uint64_t within_ms,
 			client->server, within);
 }
 
+enum rlk_fault rlk_client_persist(struct rowlock_client *client,
+				  int64_t until_ms, rlk_step_fn step, void *arg,
+				  struct rowlock_errinfo *reterr)
+{
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+
+	do {
+		if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn,
+				    reterr))
+			return RLK_FAILED;
+		fault = step(conn, arg, reterr);
+		if (fault == RLK_PENDING)
+			rlk_fail_no_answer(client, 0, reterr);
+		rlk_pool_put(client->pool, conn);
+	} while ((rlk_fault_passes(fault) || fault == RLK_UNKNOWN) &&
+		 rlk_now(client->clock) < until_ms);
+	return fault;
+}
+
 int rlk_client_code(const struct rowlock_client *client, enum rlk_fault fault,
 		    struct rowlock_errinfo *reterr)
 {

@@ -42,6 +42,16 @@ int rlk_client_conn(struct rowlock_client *client, size_t bay, int64_t until_ms,
  * if other requests had them all. */
 int rlk_client_unsent_code(const struct rowlock_client *client);
 
+/** A part of a call, which may be run again. */
+typedef enum rlk_fault (*rlk_step_fn)(struct rlk_conn *conn, void *arg,
+				      struct rowlock_errinfo *reterr);
+
+/** Run @step, each time on a connection that is good, until it is answered, or
+ *  @until_ms. */
+enum rlk_fault rlk_client_persist(struct rowlock_client *client,
+				  int64_t until_ms, rlk_step_fn step, void *arg,
+				  struct rowlock_errinfo *reterr);
+
 /** Get one for a chore, which does not wait out a server that is away. */
 int rlk_client_chore_conn(struct rowlock_client *client, size_t bay,
 			  struct rlk_conn **ret_conn);

@@ -118,7 +118,8 @@ struct rlk_conn {
 	_Atomic bool stale;   /* another server answers at this address now */
 	_Atomic bool retired; /* its server takes no writes */
 	bool useless;         /* it was told so */
-	bool dead;            /* also as long as it is not connected */
+	bool transacts; /* a transaction of several statements is under way */
+	bool dead;      /* also as long as it is not connected */
 	struct rlk_run run;
 	struct rlk_list stmts;
 	struct rlk_packet *packet; /* NULL before the first */

@@ -57,12 +57,21 @@ enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
 enum rlk_fault rlk_stage_committed(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
-	if (!conn->profile.autocommit ||
-	    !(conn->mysql->server_status & SERVER_STATUS_IN_TRANS)) {
+	bool within = conn->mysql->server_status & SERVER_STATUS_IN_TRANS;
+
+	if (!conn->profile.autocommit || within == conn->transacts) {
 		rlk_refusal_worked(conn->target->refusal, conn->run.label);
 		return RLK_DONE;
 	}
 	conn->dead = true;
+	if (conn->transacts) {
+		rlk_fail(reterr, ROWLOCK_EDB,
+			 "%s: the transaction that was begun on a connection "
+			 "to %s is not open any more; is there a proxy in "
+			 "between that sends its statements elsewhere?",
+			 conn->run.label, conn->server.name);
+		return RLK_UNKNOWN;
+	}
 	rlk_fail(reterr, ROWLOCK_EDB,
 		 "%s: a transaction is open on a connection to %s that has to "
 		 "commit by itself, so nothing is kept; is there a proxy in "

@@ -46,8 +46,9 @@ enum rlk_fault rlk_stage_plain(struct rlk_conn *conn,
 			       const struct rlk_value *params,
 			       struct rowlock_errinfo *reterr);
 
-/** The answered statement is executed; is it committed? If a transaction is
- *  open on a connection that commits by itself, a proxy has begun it:
+/** The answered statement is executed; is it committed, or within the
+ *  transaction that was begun (transaction.h)? If another one is open on a
+ *  connection that commits by itself, a proxy has begun it:
  *  RLK_UNKNOWN, and the connection is dead. */
 enum rlk_fault rlk_stage_committed(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr);

@@ -33,30 +33,6 @@ struct keeping {
 	bool unsure;       /* whether the keep has it: an answer is missing */
 };
 
-typedef enum rlk_fault (*step_fn)(struct rlk_conn *conn, void *arg,
-				  struct rowlock_errinfo *reterr);
-
-/* Run @step, which may be said again, until it is answered. */
-static enum rlk_fault persist(struct rowlock_client *client, int64_t until_ms,
-			      step_fn step, void *arg,
-			      struct rowlock_errinfo *reterr)
-{
-	struct rlk_conn *conn;
-	enum rlk_fault fault;
-
-	do {
-		if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn,
-				    reterr))
-			return RLK_FAILED;
-		fault = step(conn, arg, reterr);
-		if (fault == RLK_PENDING)
-			rlk_fail_no_answer(client, 0, reterr);
-		rlk_pool_put(client->pool, conn);
-	} while ((rlk_fault_passes(fault) || fault == RLK_UNKNOWN) &&
-		 rlk_now(client->clock) < until_ms);
-	return fault;
-}
-
 /* Each time with another id: one whose INSERT was not answered may come late.
  */
 static enum rlk_fault insert(struct rlk_conn *conn, void *arg,
@@ -130,14 +106,14 @@ static int keep(struct keeping *keeping, int64_t until_ms,
 	struct rowlock_client *client = hold->name->client;
 	int code;
 
-	if (persist(client, until_ms, insert, keeping, reterr))
+	if (rlk_client_persist(client, until_ms, insert, keeping, reterr))
 		return reterr->code;
 	/* The keep is about to get the lease, and whether it has may not be
 	 * answered in time. */
 	limit(hold,
 	      rlk_after(keeping->t0_ms,
 			keeping->lasts_ms - rlk_margin(keeping->lasts_ms)));
-	if (persist(client, until_ms, take, keeping, reterr)) {
+	if (rlk_client_persist(client, until_ms, take, keeping, reterr)) {
 		/* It never will: a hold of another level goes on. */
 		if (!keeping->unsure)
 			limit(hold, RLK_NEVER);
@@ -215,8 +191,8 @@ enum rlk_fault rlk_keep_leave(struct rlk_hold *hold, int64_t until_ms,
 			      bool *ret_kept, struct rowlock_errinfo *reterr)
 {
 	struct leaving leaving = { .hold = hold };
-	enum rlk_fault fault =
-	    persist(hold->name->client, until_ms, leave, &leaving, reterr);
+	enum rlk_fault fault = rlk_client_persist(hold->name->client, until_ms,
+						  leave, &leaving, reterr);
 
 	if (!fault)
 		*ret_kept = leaving.kept;

@@ -42,6 +42,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fake_ask.h"
 #include "fake_entry.h"
 #include "fake_pace.h"
 
@@ -64,8 +65,7 @@ struct rowlock {
 	uint64_t ends_ms;
 	rowlock_lost_fn fn;
 	void *arg;
-	char before[64]; /* what the test is told before an acquire; "": nothing
-			  */
+	char before[64]; /* told before an acquire; "": nothing */
 	unsigned int permits;
 	struct rowlock *twin; /* of a pair, as long as it is there */
 };
@@ -82,7 +82,7 @@ static int listed_code;
 static char listed_text[512];
 static int reply_code;
 static unsigned int reply_number;
-static char reply_text[512];
+char fake_reply_text[512];
 static char *entries[1024];
 static size_t entry_count;
 static uint64_t reaped[4];
@@ -141,7 +141,7 @@ static void take_line_locked(const char *line)
 
 	if (sscanf(line, "reply %d %n", &code, &text) == 1) {
 		reply_code = code;
-		snprintf(reply_text, sizeof(reply_text), "%s",
+		snprintf(fake_reply_text, sizeof(fake_reply_text), "%s",
 			 text ? line + text : "");
 		replied = true;
 		pthread_cond_broadcast(&changed);
@@ -271,9 +271,8 @@ static int fill(struct rowlock_errinfo *reterr, int code, const char *text)
 	return code;
 }
 
-__attribute__((format(printf, 3, 4))) static int ask(
-    struct rowlock *lock, struct rowlock_errinfo *reterr, const char *format,
-    ...)
+int fake_ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
+	     const char *format, ...)
 {
 	va_list args;
 	int code;
@@ -289,7 +288,7 @@ __attribute__((format(printf, 3, 4))) static int ask(
 	while (!replied && !(lock && lock->cancelled))
 		pthread_cond_wait(&changed, &mutex);
 	code = replied ? reply_code : ROWLOCK_ECANCELED;
-	fill(reterr, code, replied ? reply_text : "canceled");
+	fill(reterr, code, replied ? fake_reply_text : "canceled");
 	pthread_mutex_unlock(&mutex);
 	pthread_mutex_unlock(&one_call);
 	return code;
@@ -331,21 +330,21 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	if (options->size != sizeof(*options))
 		abort();
 	connect_to_test();
-	r = ask(NULL, reterr,
-		"client_new dsn=%s file=%s group=%s suffix=%s ttl=%" PRIu64
-		" connect=%" PRIu64 " call=%" PRIu64 " idle=%" PRIu64
-		" reap=%" PRIu64
-		" auth=%s flags=%u program=%s log=%d dumpable=%d",
-		hex(options->dsn, dsn, sizeof(dsn)),
-		hex(options->defaults_file, file, sizeof(file)),
-		hex(options->defaults_group, group, sizeof(group)),
-		hex(options->defaults_group_suffix, suffix, sizeof(suffix)),
-		options->ttl_ms, options->connect_timeout_ms,
-		options->call_timeout_ms, options->row_idle_ms,
-		options->reap_interval_ms,
-		hex(options->unverified_auth, auth, sizeof(auth)),
-		options->flags, hex(options->program, program, sizeof(program)),
-		options->log != NULL, prctl(PR_GET_DUMPABLE));
+	r = fake_ask(
+	    NULL, reterr,
+	    "client_new dsn=%s file=%s group=%s suffix=%s ttl=%" PRIu64
+	    " connect=%" PRIu64 " call=%" PRIu64 " idle=%" PRIu64
+	    " reap=%" PRIu64 " auth=%s flags=%u program=%s log=%d dumpable=%d",
+	    hex(options->dsn, dsn, sizeof(dsn)),
+	    hex(options->defaults_file, file, sizeof(file)),
+	    hex(options->defaults_group, group, sizeof(group)),
+	    hex(options->defaults_group_suffix, suffix, sizeof(suffix)),
+	    options->ttl_ms, options->connect_timeout_ms,
+	    options->call_timeout_ms, options->row_idle_ms,
+	    options->reap_interval_ms,
+	    hex(options->unverified_auth, auth, sizeof(auth)), options->flags,
+	    hex(options->program, program, sizeof(program)),
+	    options->log != NULL, prctl(PR_GET_DUMPABLE));
 	if (r < 0)
 		return r;
 	client = calloc(1, sizeof(*client));
@@ -383,12 +382,12 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 
 	if (options->size != sizeof(*options))
 		abort();
-	r = ask(NULL, reterr,
-		"new name=%s strategy=%d flags=%u at_least=%" PRIu64
-		" max=%" PRIu64 " info=%s",
-		hex(name, text, sizeof(text)), (int) options->strategy,
-		options->flags, options->at_least_ms, options->max_hold_ms,
-		hex(options->info, info, sizeof(info)));
+	r = fake_ask(NULL, reterr,
+		     "new name=%s strategy=%d flags=%u at_least=%" PRIu64
+		     " max=%" PRIu64 " info=%s",
+		     hex(name, text, sizeof(text)), (int) options->strategy,
+		     options->flags, options->at_least_ms, options->max_hold_ms,
+		     hex(options->info, info, sizeof(info)));
 	if (r < 0)
 		return r;
 	lock = calloc(1, sizeof(*lock));
@@ -423,7 +422,8 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 	char text[512];
 	uint64_t bound =
 	    lock->row ? lock->client->row_idle_ms : lock->client->ttl_ms;
-	int r = lock->before[0] ? ask(NULL, reterr, "%s", lock->before) : 0;
+	int r =
+	    lock->before[0] ? fake_ask(NULL, reterr, "%s", lock->before) : 0;
 
 	if (r < 0)
 		return r;
@@ -431,17 +431,22 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 	the_lock = lock;
 	set_end_locked(true, bound - bound / 10);
 	pthread_mutex_unlock(&mutex);
-	r = ask(lock, reterr, "acquire name=%s wait=%" PRIu64,
-		hex(lock->name, text, sizeof(text)), wait_ms);
+	r = fake_ask(lock, reterr, "acquire name=%s wait=%" PRIu64,
+		     hex(lock->name, text, sizeof(text)), wait_ms);
 	pthread_mutex_lock(&mutex);
 	lock->held = r == 0;
 	pthread_mutex_unlock(&mutex);
 	return r;
 }
 
+void fake_let_go(struct rowlock *lock)
+{
+	lock->held = false;
+}
+
 int rowlock_release(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
-	int r = ask(NULL, reterr, "release");
+	int r = fake_ask(NULL, reterr, "release");
 
 	if (lock->lost && r == 0)
 		r = fill(reterr, ROWLOCK_ELOST, "lost");
@@ -630,8 +635,8 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy strategy,
 	char text[512];
 
 	(void) client;
-	return ask(NULL, reterr, "break strategy=%d name=%s", (int) strategy,
-		   hex(name, text, sizeof(text)));
+	return fake_ask(NULL, reterr, "break strategy=%d name=%s",
+			(int) strategy, hex(name, text, sizeof(text)));
 }
 
 int rowlock_reap(struct rowlock_client *client,
@@ -645,8 +650,8 @@ int rowlock_reap(struct rowlock_client *client,
 	if (result->size != sizeof(*result))
 		abort();
 	memset(reaped, 0, sizeof(reaped));
-	r = ask(NULL, reterr, "reap batch=%u most=%" PRIu64, options->batch,
-		options->time_limit_ms);
+	r = fake_ask(NULL, reterr, "reap batch=%u most=%" PRIu64,
+		     options->batch, options->time_limit_ms);
 	result->evicted = reaped[0];
 	result->swept = reaped[1];
 	result->tokens = reaped[2];
@@ -695,7 +700,7 @@ int rowlock_multilock_new(struct rowlock_client *client,
 int rowlock_multilock_token(struct rowlock *lock, const char *name,
 			    uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
-	int r = ask(NULL, reterr, "token");
+	int r = fake_ask(NULL, reterr, "token");
 
 	if (r < 0)
 		return r;
@@ -730,7 +735,7 @@ int rowlock_election_challenger(struct rowlock *lock, unsigned int *ret_weight,
 {
 	struct rowlock_errinfo told = { .message = "" };
 	unsigned long stood_ms = 0;
-	int r = ask(NULL, &told, "challenger");
+	int r = fake_ask(NULL, &told, "challenger");
 
 	(void) lock;
 	*ret_weight = 0;
@@ -771,8 +776,8 @@ int rowlock_semaphore_count(struct rowlock_client *client, const char *name,
 {
 	struct rowlock_errinfo told = { .message = "" };
 	char text[512];
-	int r =
-	    ask(NULL, &told, "count name=%s", hex(name, text, sizeof(text)));
+	int r = fake_ask(NULL, &told, "count name=%s",
+			 hex(name, text, sizeof(text)));
 
 	(void) client;
 	*ret_permits = *ret_used = 0;
@@ -790,6 +795,6 @@ int rowlock_semaphore_resize(struct rowlock_client *client, const char *name,
 	char text[512];
 
 	(void) client;
-	return ask(NULL, reterr, "resize name=%s permits=%u",
-		   hex(name, text, sizeof(text)), permits);
+	return fake_ask(NULL, reterr, "resize name=%s permits=%u",
+			hex(name, text, sizeof(text)), permits);
 }

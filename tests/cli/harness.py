@@ -54,7 +54,8 @@ EBUSY, ETIMEDOUT, ECANCELED, ELOST, ENOTHELD = -1, -2, -3, -4, -6
 ENAME, EINVAL, ECONNECT, EAUTH, ESCHEMA = -9, -10, -11, -12, -13
 EREADONLY = -14
 EDB, ENOMEM, ESYSTEM = -16, -17, -18
-EUNKNOWN = -21  # the last one
+EUNKNOWN, EDONE = -21, -22
+EOVER = -23  # the last one
 
 NO_REAPER = 1 << 4  # ROWLOCK_NO_REAPER
 CLI = os.environ.get("ROWLOCK_ON_FAKE", "rowlock-on-fake")

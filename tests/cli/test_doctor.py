@@ -430,7 +430,7 @@ class Doctor(ToolTest):
         missing = (("business_lock", "INSERT"), ("business_lock", "UPDATE"),
                    ("business_lease", "UPDATE"), ("lease_session", "DELETE"),
                    ("lock_token", "UPDATE"), ("lock_token_floor", "UPDATE"),
-                   ("lock_permits", "INSERT"))
+                   ("lock_permits", "INSERT"), ("job_run", "UPDATE"))
         self.changed(
             ";".join(f"REVOKE {right} ON {table} FROM {self.account()}"
                      for table, right in missing),

@@ -112,6 +112,10 @@ application()
 		SELECT name, 1, 7, 13, UTC_TIMESTAMP(6) FROM lock_permits WHERE name = 'n' AND permits = 2
 		LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE attempt = (SELECT 1 UNION SELECT 2);
 	UPDATE lock_permits SET permits = 3 WHERE name = 'n';
+	INSERT INTO job_run (name, run, from_at, until_at, nth, began_at)
+		SELECT 'n', 1, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), 1, UTC_TIMESTAMP(6);
+	UPDATE job_run SET succeeded = 1 WHERE name = 'n' AND run = 1;
+	DELETE FROM job_run WHERE name = 'n' AND run = 1;
 	DELETE FROM business_lease WHERE name = 'n' AND slot IN (1) AND attempt = 13;
 	INSERT INTO business_lock (name, info, created_at) VALUES ('n', NULL, UTC_TIMESTAMP(6))
 		ON DUPLICATE KEY UPDATE name = name;

@@ -20,6 +20,7 @@ static const char help[] =
     "has ended the next may run. If the lock is lost, COMMAND and its process "
     "group\n"
     "get SIGTERM, and SIGKILL before another can have it.\n\n" REQUEST_HELP
+	JOB_HELP
     "      --guarded              give COMMAND the SQL that ties its "
     "transaction\n"
     "                             to the lock, as ROWLOCK_GUARD_SQL; "
@@ -36,7 +37,7 @@ static const char help[] =
     "exits with its status (128+n if signal n ended it); 1 not acquired; 124\n"
     "lock lost; 125 own failure; 126, 127 COMMAND not executable, not found.\n"
     "\nExamples:\n"
-    "  rowlock run -n nightly -- /usr/local/bin/backup\n"
+    "  rowlock run --once-per day nightly -- /usr/local/bin/backup\n"
     "  rowlock run -w 10m report -c './report.sh >report.txt'\n";
 
 enum { OPTION_NO_SUPERVISE = REQUEST_OPTION_MORE };
@@ -44,12 +45,17 @@ enum { OPTION_NO_SUPERVISE = REQUEST_OPTION_MORE };
 static const struct option options[] = {
 	{ "no-supervise", no_argument, NULL, OPTION_NO_SUPERVISE },
 	REQUEST_OPTIONS,
+	JOB_OPTIONS,
 	TASK_OPTIONS,
 	COMMON_OPTIONS,
 };
 
 static int take_option(struct task *task, int option)
 {
+	if (option >= JOB_OPTION_FIRST && option <= JOB_OPTION_LAST) {
+		job_option(task->job, option, optarg);
+		return -1;
+	}
 	if (option != OPTION_NO_SUPERVISE)
 		return request_option(task, option);
 	task->in_place = true;
@@ -76,11 +82,13 @@ static int run(struct request *request, struct signals *signals,
 
 int cmd_run(int argc, char **argv, struct common *common)
 {
+	struct job job = { .per = NULL };
 	struct request request = {
 		.task = {
 			.title = "run",
 			.help = help,
 			.common = common,
+			.job = &job,
 			.lock = ROWLOCK_OPTIONS_DEFAULT,
 			.wait_ms = ROWLOCK_FOREVER,
 			.or_else = ", or give --no-supervise",

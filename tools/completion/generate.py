@@ -38,7 +38,8 @@ def read(path):
 class Sources:
     def __init__(self, root):
         self.cli = root / 'tools' / 'cli'
-        headers = [self.cli / 'command.h', self.cli / 'run' / 'request.h',
+        headers = [self.cli / 'command.h', self.cli / 'run' / 'job.h',
+                   self.cli / 'run' / 'request.h',
                    self.cli / 'run' / 'task.h',
                    root / 'tools' / 'common' / 'connection.h']
         self.macros = {name: body for header in headers for name, body in

@@ -69,14 +69,14 @@ CASE(prefix_cuts_the_end_of_the_text, "a prefix cuts the end of the text")
 
 CASE(every_code_has_words_of_its_own, "every code has words of its own")
 {
-	for (int code = ROWLOCK_EBUSY; code >= ROWLOCK_EUNKNOWN; code--) {
+	for (int code = ROWLOCK_EBUSY; code >= ROWLOCK_EOVER; code--) {
 		assert_string_not_equal(rowlock_strerror(code),
 					"unknown error");
 		for (int other = code + 1; other <= 0; other++)
 			assert_string_not_equal(rowlock_strerror(code),
 						rowlock_strerror(other));
 	}
-	assert_string_equal(rowlock_strerror(ROWLOCK_EUNKNOWN - 1),
+	assert_string_equal(rowlock_strerror(ROWLOCK_EOVER - 1),
 			    "unknown error");
 	assert_string_equal(rowlock_strerror(1), "unknown error");
 	assert_string_equal(rowlock_strerror(0), "success");

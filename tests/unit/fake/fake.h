@@ -80,6 +80,10 @@ enum fake_op {
 	FAKE_KEEP_TAKE,    /* .name; .id is the keep */
 	FAKE_KEEP_RELEASE, /* likewise */
 	FAKE_KEEPS_BEAT,   /* .id of them */
+	FAKE_JOB_CLAIM,    /* .name; .id is the run */
+	FAKE_JOB_SUCCEED,  /* likewise */
+	FAKE_JOB_FAIL,     /* likewise */
+	FAKE_JOB_FORGET,   /* .name; .id is how many are kept */
 	FAKE_HEAVIEST,     /* who stands; .name, .id is above which weight */
 	FAKE_OPS,
 };
@@ -198,6 +202,15 @@ void fake_lease_break(const char *name);
 
 /** Another has the turn to reap, and goes on; or it has ended now. */
 void fake_claim_elsewhere(bool goes_on);
+
+/** The only job, and its only window. */
+extern struct fake_job {
+	uint64_t id; /* of its last run */
+	uint64_t runs;
+	bool succeeded; /* that one did */
+	int code;       /* that the last one ended with */
+	bool away;      /* the time is not in the window */
+} fake_job;
 
 /** Nobody has drawn a token. */
 void fake_tokens_forget(void);

@@ -504,6 +504,7 @@ int fake_setup(void **state)
 	fake_leases_listed = 0;
 	fake_rows_listed = 0;
 	fake_leases_lied = 0;
+	memset(&fake_job, 0, sizeof(fake_job));
 	world_clock_reset();
 	world_script_reset();
 	world_db_reset();

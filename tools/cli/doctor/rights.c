@@ -58,9 +58,21 @@ static const struct right {
 	  "INSERT INTO lock_permits (name, permits) SELECT '', 1" FROM_NONE },
 	{ "lock_permits", "UPDATE",
 	  "UPDATE lock_permits SET permits = permits" NO_ROW },
+	{ "job_run", "SELECT", "SELECT name FROM job_run" NO_ROW },
+	{ "job_run", "INSERT",
+	  "INSERT INTO job_run (name, run, from_at, until_at, nth, began_at) "
+	  "SELECT '', 0, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), 1, "
+	  "UTC_TIMESTAMP(6)" FROM_NONE },
+	{ "job_run", "UPDATE", "UPDATE job_run SET code = code" NO_ROW },
+	{ "job_run", "DELETE", "DELETE FROM job_run" NO_ROW },
 };
 
-enum { DENIED_DATABASE = 1044, DENIED_TABLE = 1142, DENIED_COLUMN = 1143 };
+enum {
+	DENIED_DATABASE = 1044,
+	DENIED_TABLE = 1142,
+	DENIED_COLUMN = 1143,
+	NO_TABLE = 1146, /* of an older version, which is told by itself */
+};
 
 static bool is_denied(const struct rowlock_errinfo *error)
 {
@@ -74,7 +86,8 @@ static void try_right(struct patient *patient, const struct right *right)
 	char next[256];
 
 	patient_more_time(patient->conn);
-	if (rlk_stmt_text(patient->conn, right->sql, &error) == RLK_DONE)
+	if (rlk_stmt_text(patient->conn, right->sql, &error) == RLK_DONE ||
+	    error.mysql == NO_TABLE)
 		return;
 	if (!is_denied(&error)) {
 		findings_add(&patient->findings, SECTION_RIGHTS,

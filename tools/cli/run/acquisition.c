@@ -146,6 +146,18 @@ static int check_nested(struct acquisition *acquisition)
 				    : 0;
 }
 
+/* Without its run there is no grant. */
+static int begin_job(struct acquisition *acquisition)
+{
+	struct rowlock *lock = acquisition->hold.lock;
+	int r = job_begin(acquisition->job, lock, &acquisition->error);
+
+	/* The reason is told already. */
+	if (r < 0 && rowlock_release(lock, NULL) < 0)
+		return r;
+	return r;
+}
+
 /* *@asked_at is the time of the first request, or 0. Connecting does not count
  * for the first wait. */
 static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
@@ -156,6 +168,9 @@ static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
 
 	if (r == 0)
 		r = check_nested(acquisition);
+	if (r == 0 && acquisition->job)
+		r = job_choose(acquisition->job, acquisition->client,
+			       &acquisition->error);
 	if (r < 0)
 		return r;
 	if (!*asked_at)
@@ -164,7 +179,7 @@ static int try_once(struct acquisition *acquisition, uint64_t *asked_at)
 		return ROWLOCK_ECANCELED;
 	r = hold_acquire(&acquisition->hold, wait_ms, &acquisition->error);
 	end_acquire(acquisition);
-	return r;
+	return r == 0 && acquisition->job ? begin_job(acquisition) : r;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

@@ -16,6 +16,7 @@
 
 #include "common/connection.h"
 #include "run/hold.h"
+#include "run/job.h"
 #include "run/signals.h"
 #include "show/onlooker.h"
 
@@ -27,6 +28,7 @@ struct acquisition {
 	const char *const *names; /* of name_count locks, held together */
 	size_t name_count;
 	struct hold_manner manner;
+	struct job *job; /* its run is begun with the grant; NULL: none */
 	uint64_t wait_ms;
 	uint64_t retry_ms; /* how long to try to reach a server; 0: once */
 	int quit_signal;   /* give up as by this signal, or 0: canceled, */

@@ -111,17 +111,21 @@ int request_not_acquired(const struct request *request,
 			 struct acquisition *acquisition)
 {
 	char seen[SIGHT_SIZE] = "";
-	bool conflict = acquisition->result == ROWLOCK_EBUSY ||
-			acquisition->result == ROWLOCK_ETIMEDOUT;
+	bool done = acquisition->result == ROWLOCK_EDONE;
+	bool held = acquisition->result == ROWLOCK_EBUSY ||
+		    acquisition->result == ROWLOCK_ETIMEDOUT;
+	bool conflict = done || held || acquisition->result == ROWLOCK_EOVER;
 
 	if (acquisition->result == ROWLOCK_ECANCELED)
 		return (int) request->conflict_code;
-	if (conflict && request->task.common->verbose)
+	if (held && request->task.common->verbose)
 		acquisition_sight(acquisition, seen);
 	if (!conflict || request->task.common->verbose)
 		report(conflict ? ROWLOCK_LOG_INFO : ROWLOCK_LOG_ERROR,
 		       "%s: %s%s%s", request->task.title,
 		       acquisition->error.message, *seen ? "; now " : "", seen);
+	if (done)
+		return (int) request->task.job->done_code;
 	return conflict ? (int) request->conflict_code : EXIT_FAILED;
 }
 
@@ -168,9 +172,36 @@ static int check_permits(struct task *task)
 	return -1;
 }
 
+/* -1 or the exit code. */
+static int check_job(const struct task *task)
+{
+	int code = task->job ? job_read(task->job, task->title) : -1;
+
+	if (code >= 0 || !task->job || !task->job->per)
+		return code;
+	if (task->lock.strategy != ROWLOCK_LEASE || task->name_count > 1 ||
+	    task->manner.mode || task->manner.permits)
+		return command_misused(task->title,
+				       "--once-per: only a lease, of one "
+				       "name, without --read, --write, "
+				       "--permits and --also");
+	if (task->lock.at_least_ms)
+		return command_misused(task->title,
+				       "--once-per: without --at-least, which "
+				       "it makes needless");
+	if (task->in_place)
+		return command_misused(task->title,
+				       "--once-per: not with --no-supervise, "
+				       "as the exit status of the command "
+				       "decides");
+	return -1;
+}
+
 /* Refuse options that exclude each other. Returns -1 or the exit code. */
 int request_check(struct task *task)
 {
+	int code;
+
 	if (task->name_count > 1 && task->lock.strategy != ROWLOCK_LEASE)
 		return command_misused(task->title,
 				       "--also: only leases can be held "
@@ -209,5 +240,6 @@ int request_check(struct task *task)
 				       "--no-supervise: the exit status is the "
 				       "command's, so without "
 				       "--release-exit-code");
-	return check_permits(task);
+	code = check_job(task);
+	return code < 0 ? check_permits(task) : code;
 }

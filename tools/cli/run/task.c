@@ -213,6 +213,7 @@ struct acquisition task_acquisition(const struct task *task, char *program,
 		.names = task->names,
 		.name_count = task->name_count,
 		.manner = task->manner,
+		.job = task->job && task->job->per ? task->job : NULL,
 		.wait_ms = task->wait_ms,
 		.retry_ms = task->retry_ms,
 		.title = task->title,
@@ -405,6 +406,32 @@ static int not_released(const struct task *task,
 	return task->tells_release ? (int) task->release_code : code;
 }
 
+/* The command has ended, and so has its run: note that, and release. */
+static int end_job(const struct task *task, struct acquisition *acquisition,
+		   int code)
+{
+	struct rowlock *lock = acquisition->hold.lock;
+	int r = job_end(task->job, lock, code, &acquisition->error);
+
+	acquisition->result = r;
+	if (r == 0 && task->common->verbose && job_succeeded(task->job, code))
+		report(ROWLOCK_LOG_INFO,
+		       "%s: '%s' on %s has succeeded in this window; released",
+		       task->title, task->name, acquisition->hold.server);
+	else if (r == 0 && task->common->verbose)
+		report(ROWLOCK_LOG_INFO,
+		       "%s: '%s' on %s has failed, and may be run again; "
+		       "released",
+		       task->title, task->name, acquisition->hold.server);
+	if (r == 0 || (r != ROWLOCK_ELOST && !job_succeeded(task->job, code)))
+		return code;
+	report(ROWLOCK_LOG_ERROR, "%s: %s", task->title,
+	       acquisition->error.message);
+	if (r == ROWLOCK_ELOST)
+		return code == EXIT_FAILED ? code : EXIT_LOST;
+	return EXIT_FAILED;
+}
+
 /* A release that returns LOST shows for the first time that the command was not
  * protected to its end. A hold seen lost before is freed with the handle. */
 int task_release(const struct task *task, struct acquisition *acquisition,
@@ -414,6 +441,8 @@ int task_release(const struct task *task, struct acquisition *acquisition,
 
 	if (task->lost)
 		return code;
+	if (acquisition->job && acquisition->job->begun)
+		return end_job(task, acquisition, code);
 	r = rowlock_release(acquisition->hold.lock, &acquisition->error);
 	acquisition->result = r;
 	if (r == ROWLOCK_ELOST && code != EXIT_FAILED) {

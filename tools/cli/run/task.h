@@ -27,6 +27,7 @@ struct task {
 	const char *names[ROWLOCK_MULTILOCK_MAX];
 	size_t name_count; /* with the first one, even before it is known */
 	struct hold_manner manner;
+	struct job *job; /* what is to succeed once per window; NULL: none */
 	bool no_command; /* no command is to run */
 	const char *shell_command;
 	char **argv;

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs that succeed once per window (rowlock/once.h): a run is begun and ended
+ * under a hold, whose row the end removes.
+ *
+ * Failure modes: an end without an answer is sent again on another connection,
+ * which finds what the first has done, until the call's time is up. Then the
+ * hold stays, and the next call reads the outcome: nothing is believed but a
+ * row.
+ */
+#include <rowlock/once.h>
+
+#include <stdio.h>
+#include <time.h>
+
+#include "api/release.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "base/sized.h"
+#include "base/thread.h"
+#include "core/call.h"
+#include "db/lend.h"
+#include "hold/keeping.h"
+#include "strategy/job_run.h"
+
+#define KEEPS 20
+#define SECOND_US 1000000
+
+/* The year 9999: SQL knows no later times. */
+#define TIME_MOST_US (253402300799 * SECOND_US)
+
+static int fail(const struct rowlock *lock, const char *what, int code,
+		const char *words, struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, code, "%s " RLK_LOCK_FORMAT ": %s", what,
+			RLK_LOCK_ARGS(lock), words);
+}
+
+/* ----------------------------------------------------------------- window */
+
+static enum rlk_fault read_time(struct rlk_conn *conn, void *arg,
+				struct rowlock_errinfo *reterr)
+{
+	return rlk_conn_server_time(conn, arg, reterr);
+}
+
+int rowlock_server_time(struct rowlock_client *client, int64_t *ret_us,
+			struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int code = rlk_client_refuses(client, reterr);
+	struct rowlock_errinfo error;
+	enum rlk_fault fault;
+
+	if (code)
+		return code;
+	fault = rlk_client_persist(client, rlk_client_call_until(client),
+				   read_time, ret_us, &error);
+	code = rlk_client_code(client, fault, &error);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+/* @us is from 1970 to 9999. */
+static void put_time(int64_t us, char *ret_text)
+{
+	time_t seconds = us / SECOND_US;
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&seconds, &tm);
+	n = strftime(ret_text, RLK_TIME_SIZE, "%Y-%m-%d %H:%M:%S", &tm);
+	snprintf(ret_text + n, RLK_TIME_SIZE - n, ".%06u",
+		 (unsigned int) (us % SECOND_US) % SECOND_US);
+}
+
+static bool is_window(const struct rowlock_run *run)
+{
+	return run->from_us >= 0 && run->until_us <= TIME_MOST_US &&
+	       run->until_us > run->from_us &&
+	       run->until_us - run->from_us <= ROWLOCK_WINDOW_MOST_US;
+}
+
+static int read_run(const struct rowlock_run *given, const char *what,
+		    struct rowlock_run *ret_run, struct rowlock_errinfo *reterr)
+{
+	int code;
+
+	if (!given)
+		return rlk_fail_null("the run", reterr);
+	code =
+	    rlk_options_read("run", given, ret_run, sizeof(*ret_run), reterr);
+	if (code)
+		return code;
+	if (given->size < sizeof(*ret_run) || !is_window(ret_run))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"%s: from_us and until_us must be a window of "
+				"1 us to 366 days, after 1970",
+				what);
+	return 0;
+}
+
+/* The run for the strategy, under @request. */
+static struct rlk_job_run row_of(const struct rowlock_run *run,
+				 const struct rlk_request *request)
+{
+	struct rlk_job_run row = {
+		.request = request,
+		.id = run->id,
+		.most = run->most ? run->most : UINT32_MAX,
+	};
+
+	put_time(run->from_us, row.from);
+	put_time(run->until_us, row.until);
+	return row;
+}
+
+/* ------------------------------------------------------------------- hold */
+
+/* Is it a plain lease, held once? Returns 0, or the error. */
+static int check_hold(const struct rowlock *lock, const struct rlk_hold *hold,
+		      const char *what, struct rowlock_errinfo *reterr)
+{
+	if (lock->name->strategy != rlk_strategy(ROWLOCK_LEASE) ||
+	    lock->recipe || rlk_hold_is_kept(hold))
+		return fail(lock, what, ROWLOCK_EUNSUPPORTED,
+			    "only a lease of one name, which is not "
+			    "kept for a time, can run a job once",
+			    reterr);
+	if (hold->depth != 1 || hold->guard.in_transaction)
+		return fail(lock, what, ROWLOCK_EHELD,
+			    "it is held more than once, or a transaction was "
+			    "begun with it; end that first",
+			    reterr);
+	return 0;
+}
+
+/* Begin a call of the owner. Returns the hold, with a reference, which nobody
+ * gives back or judges until leave(); or NULL and *@ret_code. */
+static struct rlk_hold *enter(struct rowlock *lock, const char *what,
+			      int *ret_code, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+	struct rlk_hold *hold =
+	    rlk_lock_hold_locked(lock, false, ret_code, reterr);
+
+	if (!hold)
+		return NULL;
+	*ret_code = check_hold(lock, hold, what, reterr);
+	if (*ret_code)
+		return NULL;
+	hold->guard.in_transaction = true;
+	rlk_hold_get_locked(hold);
+	lock->calls++;
+	return hold;
+}
+
+/* @unknown: its row may be gone, or go. */
+static void leave(struct rowlock *lock, struct rlk_hold *hold, bool unknown)
+{
+	struct rowlock_client *client = lock->name->client;
+
+	rlk_mutex_lock(&client->mutex);
+	hold->guard.in_transaction = false;
+	if (unknown)
+		hold->guard.commit_may_come = true;
+	rlk_hold_put_locked(hold);
+	rlk_lock_leave_locked(lock);
+	rlk_mutex_unlock(&client->mutex);
+}
+
+/* ------------------------------------------------------------------ begin */
+
+struct beginning {
+	const struct rlk_job_run *row;
+	enum rlk_claim claim;
+};
+
+static enum rlk_fault claim(struct rlk_conn *conn, void *arg,
+			    struct rowlock_errinfo *reterr)
+{
+	struct beginning *beginning = arg;
+
+	return rlk_job_run_claim(conn, beginning->row, &beginning->claim,
+				 reterr);
+}
+
+static enum rlk_fault forget(struct rlk_conn *conn, void *arg,
+			     struct rowlock_errinfo *reterr)
+{
+	return rlk_job_run_forget(conn, arg, KEEPS, reterr);
+}
+
+static int fail_claim(struct rowlock *lock, struct rlk_hold *hold,
+		      const struct beginning *beginning,
+		      struct rowlock_errinfo *reterr)
+{
+	switch (beginning->claim) {
+	case RLK_CLAIM_DONE:
+		return fail(lock, "begin", ROWLOCK_EDONE,
+			    "nothing to do: a run of this window has succeeded",
+			    reterr);
+	case RLK_CLAIM_SPENT:
+		return fail(lock, "begin", ROWLOCK_EOVER,
+			    "no run of this window has succeeded, and it has "
+			    "had as many as it may; see job_run",
+			    reterr);
+	case RLK_CLAIM_AWAY:
+		return fail(lock, "begin", ROWLOCK_EOVER,
+			    "the server's time is not within the window, "
+			    "which may be over since the wait began",
+			    reterr);
+	default:
+		rlk_hold_lose(hold, RLK_ROW_IS_GONE);
+		return fail(lock, "begin", ROWLOCK_ELOST,
+			    "the hold was lost: do not run", reterr);
+	}
+}
+
+/* Our own clock has the last word: after its deadline nothing may begin. */
+static int check_held(struct rowlock *lock, struct rlk_hold *hold,
+		      struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	if (rlk_hold_check_locked(hold))
+		return 0;
+	return fail(lock, "begin", ROWLOCK_ELOST,
+		    "the hold was lost: do not run", reterr);
+}
+
+static int begin(struct rowlock *lock, struct rlk_hold *hold,
+		 const struct rowlock_run *run, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	struct rlk_request request = rlk_hold_request(hold);
+	struct rlk_job_run row = row_of(run, &request);
+	struct beginning beginning = { .row = &row };
+	int64_t until = rlk_client_call_until(client);
+	struct rowlock_errinfo error;
+	int code = rlk_client_code(
+	    client,
+	    rlk_client_persist(client, until, claim, &beginning, reterr),
+	    reterr);
+
+	if (code) {
+		rlk_prefix(reterr, "begin " RLK_LOCK_FORMAT ": ",
+			   RLK_LOCK_ARGS(lock));
+		return code;
+	}
+	if (beginning.claim)
+		return fail_claim(lock, hold, &beginning, reterr);
+	/* Old runs that are left do no harm. */
+	rlk_client_persist(client, until, forget,
+			   (void *) (uintptr_t) request.name, &error);
+	return check_held(lock, hold, reterr);
+}
+
+int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
+		       struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int code = rlk_lock_refuses(lock, reterr);
+	struct rowlock_errinfo error;
+	struct rlk_hold *hold;
+	struct rowlock_run mine;
+
+	if (!code)
+		code = read_run(run, "begin", &mine, reterr);
+	if (code)
+		return code;
+	hold = enter(lock, "begin", &code, reterr);
+	if (!hold)
+		return code;
+	mine.id = rlk_random();
+	mine.attempt = hold->attempt;
+	code = begin(lock, hold, &mine, &error);
+	leave(lock, hold, false);
+	if (!code)
+		*run = mine;
+	else if (reterr)
+		*reterr = error;
+	return code;
+}
+
+/* -------------------------------------------------------------------- end */
+
+struct ending {
+	const struct rlk_job_run *row;
+	int code;
+	bool succeeded;
+	enum rlk_job_end end;
+	bool unanswered;
+};
+
+static enum rlk_fault end_step(struct rlk_conn *conn, void *arg,
+			       struct rowlock_errinfo *reterr)
+{
+	struct ending *ending = arg;
+	enum rlk_fault fault;
+
+	if (!ending->succeeded)
+		return rlk_job_run_fail(conn, ending->row, ending->code,
+					reterr);
+	fault = rlk_job_run_succeed(conn, ending->row, ending->code,
+				    &ending->end, reterr);
+	if (fault == RLK_UNKNOWN || fault == RLK_PENDING)
+		ending->unanswered = true;
+	return fault;
+}
+
+static int fail_lost(const struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	return fail(lock, "end", ROWLOCK_ELOST,
+		    "the lock was lost before, so no success is noted; another "
+		    "run may have begun: check what it did",
+		    reterr);
+}
+
+static int fail_end(const struct rowlock *lock, int code, const char *words,
+		    struct rowlock_errinfo *reterr)
+{
+	rlk_prefix(reterr, "end " RLK_LOCK_FORMAT ": %s: ", RLK_LOCK_ARGS(lock),
+		   words);
+	reterr->code = code;
+	return code;
+}
+
+/* It has succeeded: note that, which gives the lease back. */
+static int succeed(struct rowlock *lock, struct rlk_hold *hold,
+		   struct ending *ending, int64_t until,
+		   struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	int code = rlk_client_code(
+	    client, rlk_client_persist(client, until, end_step, ending, reterr),
+	    reterr);
+
+	if (code && ending->unanswered)
+		return fail_end(lock, ROWLOCK_EUNKNOWN,
+				"no answer, and whether its success is noted "
+				"is not known",
+				reterr);
+	if (code)
+		return fail_end(lock, code, "its success is not noted", reterr);
+	if (ending->end == RLK_JOB_NOTED)
+		return 0;
+	if (ending->end == RLK_JOB_GONE)
+		return fail(lock, "end", ROWLOCK_EDB,
+			    "its success is not noted: its row is gone from "
+			    "job_run",
+			    reterr);
+	rlk_hold_lose(hold, RLK_ROW_IS_GONE);
+	return fail_lost(lock, reterr);
+}
+
+/* Release what @hold is besides: all of it, or the handle's part. */
+static int end(struct rowlock *lock, struct rlk_hold *hold,
+	       struct ending *ending, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	int64_t until = rlk_client_call_until(client);
+	struct rowlock_errinfo error;
+	int code;
+
+	if (!ending->succeeded) {
+		/* If it is not noted, it counts as a run that died. */
+		rlk_client_persist(client, until, end_step, ending, &error);
+		leave(lock, hold, false);
+		return rlk_release(lock, rlk_client_call_until(client), reterr);
+	}
+	code = succeed(lock, hold, ending, until, &error);
+	if (!code)
+		rlk_release_gone(lock, hold, until);
+	leave(lock, hold, code == ROWLOCK_EUNKNOWN);
+	if (code && code != ROWLOCK_EUNKNOWN)
+		rlk_release(lock, rlk_client_call_until(client), NULL);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
+int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
+		     int code, int succeeded, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct ending ending = { .code = code, .succeeded = succeeded };
+	int refused = rlk_lock_refuses(lock, reterr);
+	struct rlk_request request;
+	struct rlk_job_run row;
+	struct rowlock_run mine;
+	struct rlk_hold *hold;
+
+	if (!refused)
+		refused = read_run(run, "end", &mine, reterr);
+	if (refused)
+		return refused;
+	hold = enter(lock, "end", &refused, reterr);
+	if (!hold)
+		return refused;
+	if (hold->attempt != mine.attempt) {
+		leave(lock, hold, false);
+		rlk_release(lock, rlk_client_call_until(lock->name->client),
+			    NULL);
+		return fail_lost(lock, reterr);
+	}
+	request = rlk_hold_request(hold);
+	row = row_of(&mine, &request);
+	ending.row = &row;
+	return end(lock, hold, &ending, reterr);
+}
+
+/* ---------------------------------------------------------------- execute */
+
+/* A success of which it is not known whether it is noted is looked for as long
+ * as the lock is held. */
+static int end_surely(struct rowlock *lock, const struct rowlock_run *run,
+		      int result, struct rowlock_errinfo *reterr)
+{
+	int code;
+
+	do
+		code = rowlock_once_end(lock, run, result, result == 0, reterr);
+	while (code == ROWLOCK_EUNKNOWN && rowlock_held(lock));
+	return code;
+}
+
+int rowlock_execute_once(struct rowlock_client *client, const char *name,
+			 const struct rowlock_options *options,
+			 const struct rowlock_run *window, uint64_t wait_ms,
+			 rowlock_run_fn fn, void *arg, int *ret_code,
+			 struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_run run;
+	struct rowlock *lock;
+	int result, code;
+
+	if (!fn || !ret_code)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"run '%.150s' once: give a function, and where "
+				"to write what it returns",
+				name ? name : "");
+	code = read_run(window, "begin", &run, reterr);
+	if (code)
+		return code;
+	code = rowlock_new(client, name, options, &lock, reterr);
+	if (code)
+		return code;
+	code = rowlock_acquire(lock, wait_ms, reterr);
+	if (!code)
+		code = rowlock_once_begin(lock, &run, reterr);
+	if (!code) {
+		result = fn(lock, arg);
+		code = end_surely(lock, &run, result, reterr);
+		if (!code)
+			*ret_code = result;
+	}
+	rowlock_free(lock);
+	return code;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See job_run.h.
+ *
+ * A claim first locks the lease's row, so that nobody can sweep it, and only
+ * then reads: the INSERT ... SELECT is a consistent read of READ COMMITTED,
+ * which sees all that was committed when it begins. Without the lock it may see
+ * a lease that was swept meanwhile, and a second run beside it. The server's
+ * clock is read and written by the same statement.
+ *
+ * Evidence is a row. A statement that changed none may have been killed: it is
+ * believed if a SELECT finds no such row either. After a COMMIT without an
+ * answer the same is done again on another connection; it waits for the row of
+ * the lease until that COMMIT has ended, and finds its outcome.
+ *
+ * Failure modes: those of a statement. A transaction that has failed is rolled
+ * back, or ends with its connection.
+ */
+#include "strategy/job_run.h"
+
+#include "db/transaction.h"
+#include "strategy/attempt.h"
+#include "strategy/sure.h"
+
+#define LEASE "FROM business_lease WHERE name = ? AND slot = ? AND attempt = ?"
+#define RUN "FROM job_run WHERE name = ? AND run = ?"
+
+static const struct rlk_stmt_def lock_lease = {
+	"look at the lease",
+	"SELECT attempt " LEASE " FOR UPDATE",
+	.once = true,
+};
+
+static const struct rlk_stmt_def delete_lease = {
+	"give back the lease",
+	"DELETE " LEASE,
+	.once = true,
+};
+
+static const struct rlk_stmt_def lease_there = {
+	"look at the lease",
+	"SELECT attempt " LEASE,
+	.once = true,
+};
+
+static const struct rlk_stmt_def claim = {
+	"begin the run",
+	"INSERT INTO job_run (name, run, from_at, until_at, nth, began_at,"
+	" host, pid, program)"
+	" SELECT l.name, ?, ?, ?, COALESCE(MAX(j.nth), 0) + 1,"
+	" UTC_TIMESTAMP(6), COALESCE(MAX(s.host), ''),"
+	" COALESCE(MAX(s.pid), 0), COALESCE(MAX(s.program), '')"
+	" FROM business_lease l"
+	" LEFT JOIN lease_session s ON s.id = l.session"
+	" LEFT JOIN job_run j ON j.name = l.name"
+	" AND j.began_at >= ? AND j.began_at < ?"
+	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?"
+	" AND UTC_TIMESTAMP(6) >= ? AND UTC_TIMESTAMP(6) < ?"
+	" GROUP BY l.name"
+	" HAVING COALESCE(MAX(j.succeeded), 0) = 0"
+	" AND COALESCE(MAX(j.nth), 0) < ?",
+	.once = true,
+};
+
+/* Why was nothing claimed? */
+static const struct rlk_stmt_def refusal = {
+	"begin the run",
+	"SELECT CAST(COALESCE(MAX(succeeded), 0) AS UNSIGNED),"
+	" CAST(COALESCE(MAX(nth), 0) AS UNSIGNED),"
+	" CAST(UTC_TIMESTAMP(6) >= ? AND UTC_TIMESTAMP(6) < ? AS UNSIGNED)"
+	" FROM job_run WHERE name = ? AND began_at >= ? AND began_at < ?",
+	.once = true,
+};
+
+static const struct rlk_stmt_def end_run = {
+	"end the run",
+	"UPDATE job_run SET ended_at = UTC_TIMESTAMP(6), code = ?,"
+	" succeeded = ? WHERE name = ? AND run = ? AND succeeded = 0",
+	.once = true,
+};
+
+static const struct rlk_stmt_def run_there = {
+	"look for the run",
+	"SELECT CAST(succeeded AS UNSIGNED) " RUN,
+	.once = true,
+};
+
+/* The oldest of those that are kept is the last but @keep. */
+#define FORGET(of_kind)                                                        \
+	{                                                                      \
+		"forget runs",                                                 \
+		    "DELETE j FROM job_run j JOIN"                             \
+		    " (SELECT began_at FROM job_run WHERE name = ?"            \
+		    " AND succeeded " of_kind " ORDER BY began_at DESC"        \
+		    " LIMIT 1 OFFSET ?) k"                                     \
+		    " WHERE j.name = ? AND j.succeeded " of_kind               \
+		    " AND j.began_at <= k.began_at",                           \
+		    .once = true,                                              \
+	}
+
+static const struct rlk_stmt_def forget[] = { FORGET("= 0"), FORGET("> 0") };
+
+/* ------------------------------------------------------------ transaction */
+
+typedef enum rlk_fault (*body_fn)(struct rlk_conn *conn, void *arg,
+				  bool *ret_commit,
+				  struct rowlock_errinfo *reterr);
+
+static enum rlk_fault transact(struct rlk_conn *conn, body_fn body, void *arg,
+			       struct rowlock_errinfo *reterr)
+{
+	bool commit = false;
+	enum rlk_fault fault = rlk_transaction_begin(conn, reterr);
+
+	if (fault)
+		return fault;
+	fault = body(conn, arg, &commit, reterr);
+	if (!fault && commit)
+		fault = rlk_transaction_commit(conn, reterr);
+	if (fault || !commit)
+		rlk_transaction_roll_back(conn);
+	return fault;
+}
+
+/* The run's row, as it is committed, and by this transaction.
+ * *@ret_succeeded: a success is noted. */
+static enum rlk_fault find_run(struct rlk_conn *conn,
+			       const struct rlk_job_run *run, bool *ret_found,
+			       bool *ret_succeeded,
+			       struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(run->request->name),
+		rlk_u64(run->id),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &run_there, params, &reply, reterr);
+
+	if (fault)
+		return fault;
+	*ret_found = reply.has_row;
+	*ret_succeeded = reply.has_row && reply.columns[0].u64;
+	return RLK_DONE;
+}
+
+/* Outside a transaction, where a member that is behind can catch up. */
+static enum rlk_fault lease_gone(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(request->name),
+		rlk_u64(request->slot),
+		rlk_u64(request->attempt),
+	};
+
+	return rlk_sure_gone(conn, &lease_there, params, reterr);
+}
+
+/* ------------------------------------------------------------------ claim */
+
+struct claiming {
+	const struct rlk_job_run *run;
+	enum rlk_claim claim;
+};
+
+static enum rlk_fault explain(struct rlk_conn *conn, struct claiming *claiming,
+			      struct rowlock_errinfo *reterr)
+{
+	const struct rlk_job_run *run = claiming->run;
+	const struct rlk_value params[] = {
+		rlk_text(run->from),          rlk_text(run->until),
+		rlk_text(run->request->name), rlk_text(run->from),
+		rlk_text(run->until),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &refusal, params, &reply, reterr);
+
+	if (fault)
+		return fault;
+	if (reply.columns[0].u64)
+		claiming->claim = RLK_CLAIM_DONE;
+	else if (reply.columns[1].u64 >= run->most)
+		claiming->claim = RLK_CLAIM_SPENT;
+	else if (!reply.columns[2].u64)
+		claiming->claim = RLK_CLAIM_AWAY;
+	else
+		return rlk_sure_fail(conn, claim.label, reterr);
+	return RLK_DONE;
+}
+
+static enum rlk_fault insert(struct rlk_conn *conn, struct claiming *claiming,
+			     bool *ret_commit, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_job_run *run = claiming->run;
+	const struct rlk_value params[] = {
+		rlk_u64(run->id),
+		rlk_text(run->from),
+		rlk_text(run->until),
+		rlk_text(run->from),
+		rlk_text(run->until),
+		rlk_text(run->request->name),
+		rlk_u64(run->request->slot),
+		rlk_u64(run->request->attempt),
+		rlk_text(run->from),
+		rlk_text(run->until),
+		rlk_u64(run->most),
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &claim, params, &reply, reterr);
+
+	if (fault)
+		return fault;
+	if (!reply.affected)
+		return explain(conn, claiming, reterr);
+	claiming->claim = RLK_CLAIMED;
+	*ret_commit = true;
+	return RLK_DONE;
+}
+
+static enum rlk_fault claim_body(struct rlk_conn *conn, void *arg,
+				 bool *ret_commit,
+				 struct rowlock_errinfo *reterr)
+{
+	struct claiming *claiming = arg;
+	bool found = false, succeeded = false;
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_attempt_run(
+	    conn, &lock_lease, claiming->run->request, &reply, reterr);
+
+	if (!fault && !reply.has_row) {
+		claiming->claim = RLK_CLAIM_LOST;
+		return RLK_DONE;
+	}
+	if (!fault)
+		fault =
+		    find_run(conn, claiming->run, &found, &succeeded, reterr);
+	if (fault)
+		return fault;
+	if (!found)
+		return insert(conn, claiming, ret_commit, reterr);
+	claiming->claim = RLK_CLAIMED;
+	return RLK_DONE;
+}
+
+enum rlk_fault rlk_job_run_claim(struct rlk_conn *conn,
+				 const struct rlk_job_run *run,
+				 enum rlk_claim *ret_claim,
+				 struct rowlock_errinfo *reterr)
+{
+	struct claiming claiming = { .run = run };
+	enum rlk_fault fault = transact(conn, claim_body, &claiming, reterr);
+
+	if (!fault && claiming.claim == RLK_CLAIM_LOST)
+		fault = lease_gone(conn, run->request, reterr);
+	if (!fault)
+		*ret_claim = claiming.claim;
+	return fault;
+}
+
+/* -------------------------------------------------------------------- end */
+
+struct ending {
+	const struct rlk_job_run *run;
+	int code;
+	bool succeeded;
+	enum rlk_job_end end;
+};
+
+/* Note the end. */
+static enum rlk_fault note(struct rlk_conn *conn, struct ending *ending,
+			   bool *ret_commit, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_job_run *run = ending->run;
+	const struct rlk_value params[] = {
+		{ .type = RLK_I64, .i64 = ending->code },
+		rlk_u64(ending->succeeded),
+		rlk_text(run->request->name),
+		rlk_u64(run->id),
+	};
+	bool found = false, succeeded = false;
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &end_run, params, &reply, reterr);
+
+	if (fault)
+		return fault;
+	if (reply.affected) {
+		ending->end = RLK_JOB_NOTED;
+		*ret_commit = true;
+		return RLK_DONE;
+	}
+	fault = find_run(conn, run, &found, &succeeded, reterr);
+	if (!fault && found && !succeeded)
+		return rlk_sure_fail(conn, end_run.label, reterr);
+	ending->end = RLK_JOB_GONE;
+	return fault;
+}
+
+static enum rlk_fault succeed_body(struct rlk_conn *conn, void *arg,
+				   bool *ret_commit,
+				   struct rowlock_errinfo *reterr)
+{
+	struct ending *ending = arg;
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_attempt_run(
+	    conn, &delete_lease, ending->run->request, &reply, reterr);
+
+	if (fault)
+		return fault;
+	if (reply.affected)
+		return note(conn, ending, ret_commit, reterr);
+	ending->end = RLK_JOB_LOST;
+	return RLK_DONE;
+}
+
+/* The lease is gone: by this run's end, whose answer was lost? */
+static enum rlk_fault judge_gone(struct rlk_conn *conn, struct ending *ending,
+				 struct rowlock_errinfo *reterr)
+{
+	bool found = false, succeeded = false;
+	enum rlk_fault fault = lease_gone(conn, ending->run->request, reterr);
+
+	if (!fault)
+		fault = rlk_sure_begin(conn, reterr);
+	if (fault)
+		return fault;
+	fault = find_run(conn, ending->run, &found, &succeeded, reterr);
+	rlk_sure_end(conn);
+	if (succeeded)
+		ending->end = RLK_JOB_NOTED;
+	return fault;
+}
+
+enum rlk_fault rlk_job_run_succeed(struct rlk_conn *conn,
+				   const struct rlk_job_run *run, int code,
+				   enum rlk_job_end *ret_end,
+				   struct rowlock_errinfo *reterr)
+{
+	struct ending ending = { .run = run, .code = code, .succeeded = true };
+	enum rlk_fault fault = transact(conn, succeed_body, &ending, reterr);
+
+	if (!fault && ending.end == RLK_JOB_LOST)
+		fault = judge_gone(conn, &ending, reterr);
+	if (!fault)
+		*ret_end = ending.end;
+	return fault;
+}
+
+static enum rlk_fault fail_body(struct rlk_conn *conn, void *arg,
+				bool *ret_commit,
+				struct rowlock_errinfo *reterr)
+{
+	return note(conn, arg, ret_commit, reterr);
+}
+
+enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
+				const struct rlk_job_run *run, int code,
+				struct rowlock_errinfo *reterr)
+{
+	struct ending ending = { .run = run, .code = code };
+
+	return transact(conn, fail_body, &ending, reterr);
+}
+
+enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn, const char *name,
+				  unsigned int keep,
+				  struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(name),
+		rlk_u64(keep),
+		rlk_text(name),
+	};
+	enum rlk_fault fault = RLK_DONE;
+	struct rlk_reply reply;
+
+	for (size_t i = 0; i < 2 && !fault; i++)
+		fault = rlk_stmt_run(conn, &forget[i], params, &reply, reterr);
+	return fault;
+}

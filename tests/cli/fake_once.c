@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs that succeed once per window, on the fake librowlock.
+ */
+#include <rowlock/once.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "fake_ask.h"
+
+/* The answer's text is the time. */
+int rowlock_server_time(struct rowlock_client *client, int64_t *ret_us,
+			struct rowlock_errinfo *reterr)
+{
+	int r = fake_ask(NULL, reterr, "server_time");
+
+	(void) client;
+	if (r == 0)
+		*ret_us = strtoll(fake_reply_text, NULL, 10);
+	return r;
+}
+
+int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
+		       struct rowlock_errinfo *reterr)
+{
+	(void) lock;
+	run->id = 11;
+	return fake_ask(NULL, reterr,
+			"once_begin from=%" PRId64 " until=%" PRId64
+			" most=%" PRIu64,
+			run->from_us, run->until_us, run->most);
+}
+
+int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
+		     int code, int succeeded, struct rowlock_errinfo *reterr)
+{
+	int r =
+	    fake_ask(NULL, reterr, "once_end code=%d succeeded=%d id=%" PRIu64,
+		     code, succeeded, run->id);
+
+	if (r != ROWLOCK_EUNKNOWN)
+		fake_let_go(lock);
+	return r;
+}

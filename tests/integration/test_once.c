@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Jobs that succeed once per window, by many processes that are killed at
+ * random, and with answers that are lost.
+ */
+#include <rowlock/once.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proxy.h"
+#include "sql.h"
+#include "test.h"
+
+#define TTL_MS 10000
+#define HOUR_US 3600000000ll
+#define PROCESSES 5
+#define ROUNDS 30
+#define LIFE_US 60000
+#define ROB_US 4000
+
+/* The hour around now. */
+static struct rowlock_run window_of(struct rowlock_client *client)
+{
+	struct rowlock_run run = { .size = sizeof(run) };
+	struct rowlock_errinfo err;
+	int64_t now = 0;
+
+	assert_ok(rowlock_server_time(client, &now, &err));
+	run.from_us = now - HOUR_US;
+	run.until_us = now + HOUR_US;
+	return run;
+}
+
+static struct rowlock *acquire(struct rowlock_client *client, const char *name)
+{
+	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
+	return lock;
+}
+
+static uint64_t runs_of(struct test_sql *sql, const char *name,
+			const char *where)
+{
+	return test_sql_number(sql,
+			       "SELECT COUNT(*) FROM job_run WHERE name = '%s'"
+			       " AND %s",
+			       name, where);
+}
+
+CASE(a_window_has_one_success, "a window has one success")
+{
+	const char *name = test_name("once");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock *lock = acquire(client, name);
+	struct rowlock_run run = window_of(client), next;
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_int_equal(runs_of(sql, name, "ended_at IS NULL"), 1);
+	assert_ok(rowlock_once_end(lock, &run, 9, 0, &err));
+	assert_int_equal(runs_of(sql, name, "code = 9 AND succeeded = 0"), 1);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_int_equal(runs_of(sql, name, "nth = 2 AND succeeded = 1"), 1);
+	assert_int_equal(test_sql_number(sql,
+					 "SELECT COUNT(*) FROM business_lease"
+					 " WHERE name = '%s'",
+					 name),
+			 0);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EDONE, &err);
+	/* Another window has its own; one that is not now has none. */
+	next = run;
+	next.from_us = run.until_us;
+	next.until_us = run.until_us + HOUR_US;
+	assert_code(rowlock_once_begin(lock, &next, &err), ROWLOCK_EOVER, &err);
+	next.from_us = run.from_us - HOUR_US;
+	next.until_us = run.from_us;
+	assert_code(rowlock_once_begin(lock, &next, &err), ROWLOCK_EOVER, &err);
+	test_sql(sql,
+		 "UPDATE job_run SET began_at = began_at - INTERVAL 2 HOUR"
+		 " WHERE name = '%s'",
+		 name);
+	run.most = 1;
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_ok(rowlock_once_end(lock, &run, 1, 0, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EOVER, &err);
+	assert_ok(rowlock_release(lock, &err));
+	test_sql_end(sql);
+	test_end(lock, client);
+}
+
+CASE(a_lost_lease_notes_nothing, "a lost lease notes nothing")
+{
+	const char *name = test_name("lost");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct rowlock *lock = acquire(client, name), *rival;
+	struct rowlock_run run = window_of(client), its;
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
+	rival = acquire(other, name);
+	its = run;
+	assert_ok(rowlock_once_begin(rival, &its, &err));
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 0);
+	assert_ok(rowlock_once_end(rival, &its, 0, 1, &err));
+	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 1);
+	test_sql_end(sql);
+	test_end(lock, client);
+	test_end(rival, other);
+}
+
+CASE(the_last_runs_are_kept, "the last runs are kept")
+{
+	const char *name = test_name("kept");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock *lock = acquire(client, name);
+	struct rowlock_run run = window_of(client);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+
+	for (int i = 0; i < 30; i++) {
+		assert_ok(rowlock_once_begin(lock, &run, &err));
+		assert_ok(rowlock_once_end(lock, &run, i, 0, &err));
+		assert_ok(rowlock_acquire(lock, 0, &err));
+	}
+	assert_int_equal(runs_of(sql, name, "1"), 20);
+	assert_int_equal(runs_of(sql, name, "nth <= 10"), 0);
+	assert_ok(rowlock_release(lock, &err));
+	test_sql_end(sql);
+	test_end(lock, client);
+}
+
+/* ---------------------------------------------------------- lost answers */
+
+static void lose(const char *sql, const char *then, bool at_begin)
+{
+	const char *name = test_name("answer");
+	struct rowlock_client_options like =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	struct proxy_options options = { .seed = 1 };
+	struct test_sql *beside = test_sql_open();
+	char server[64], words[256], dsn[512];
+	struct rowlock_client *client;
+	struct rowlock_errinfo err;
+	struct rowlock_run run;
+	struct rowlock *lock;
+	struct proxy *proxy;
+
+	proxy_server_of(test_dsn(), server, sizeof(server));
+	options.server = server;
+	proxy = proxy_start(&options, words, sizeof(words));
+	if (!proxy)
+		fail_msg("proxy: %s", words);
+	proxy_dsn(proxy, test_dsn(), dsn, sizeof(dsn));
+	like.dsn = dsn;
+	client = test_client_with(&like);
+	lock = acquire(client, name);
+	run = window_of(client);
+	snprintf(words, sizeof(words), "%s do drop then=%s", sql, then);
+	if (!at_begin)
+		assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_null(proxy_tell(proxy, words));
+	if (at_begin)
+		assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_int_equal(proxy_counts(proxy).harms, 1);
+	assert_int_equal(runs_of(beside, name, "succeeded = 1"), 1);
+	assert_int_equal(runs_of(beside, name, "1"), 1);
+	test_end(lock, client);
+	proxy_end(proxy);
+	test_sql_end(beside);
+}
+
+CASE(a_lost_answer_is_settled_by_reading, "a lost answer is settled by reading")
+{
+	static const char *const ends[] = {
+		"reply sql=\"COMMIT*\"",
+		"request sql=\"COMMIT*\"",
+		"reply sql=\"DELETE FROM business_lease*\"",
+		"reply sql=\"UPDATE job_run*\"",
+	};
+	static const char *const begins[] = {
+		"reply sql=\"COMMIT*\"",
+		"request sql=\"COMMIT*\"",
+		"reply sql=\"INSERT INTO job_run*\"",
+	};
+
+	for (size_t i = 0; i < TEST_SIZE(ends); i++)
+		lose(ends[i], "rst", false);
+	for (size_t i = 0; i < TEST_SIZE(begins); i++)
+		lose(begins[i], "rst", true);
+}
+
+/* ------------------------------------------------------------- processes */
+
+/* Seen by all processes. */
+struct shared {
+	atomic_uint starts;
+	atomic_uint successes; /* of which a process knows */
+	atomic_uint late;      /* starts after one of these */
+	atomic_bool settled;   /* no more kills */
+};
+
+struct round {
+	const char *name;
+	struct shared *shared;
+	struct rowlock_run window;
+	unsigned int seed;
+	bool robbed; /* a process breaks it */
+};
+
+enum { RAN_WELL = 10, RAN_BADLY, NOTHING_TO_DO, TROUBLE };
+
+static int work(struct rowlock *lock, void *arg)
+{
+	struct round *round = arg;
+
+	(void) lock;
+	if (atomic_load(&round->shared->successes))
+		atomic_fetch_add(&round->shared->late, 1);
+	atomic_fetch_add(&round->shared->starts, 1);
+	return rand_r(&round->seed) % 3 ? 0 : 1;
+}
+
+static int run_process(struct round *round)
+{
+	struct rowlock_client_options options = test_client_options(TTL_MS);
+	struct rowlock_client *client = NULL;
+	int result = -1, code;
+
+	if (rowlock_client_new(&options, &client, NULL))
+		return TROUBLE;
+	/* From here on SIGALRM kills it at any moment. */
+	if (!atomic_load(&round->shared->settled))
+		setitimer(ITIMER_REAL,
+			  &(struct itimerval){
+			      .it_value.tv_usec =
+				  rand_r(&round->seed) % LIFE_US + 1 },
+			  NULL);
+	code = rowlock_execute_once(client, round->name, NULL, &round->window,
+				    (uint64_t) test_patience_ms(), work, round,
+				    &result, NULL);
+	if (code == 0 && result == 0)
+		atomic_fetch_add(&round->shared->successes, 1);
+	if (code == ROWLOCK_EDONE)
+		return NOTHING_TO_DO;
+	if (code == ROWLOCK_ELOST && round->robbed)
+		return RAN_BADLY;
+	if (code)
+		return TROUBLE;
+	return result ? RAN_BADLY : RAN_WELL;
+}
+
+/* Takes the lock away, at any moment, until it is killed. */
+static int rob(const struct round *round)
+{
+	struct rowlock_client_options options = test_client_options(TTL_MS);
+	struct rowlock_client *client = NULL;
+	unsigned int seed = round->seed;
+
+	if (rowlock_client_new(&options, &client, NULL))
+		return TROUBLE;
+	for (;;) {
+		usleep((unsigned int) rand_r(&seed) % ROB_US);
+		if (rowlock_break(client, ROWLOCK_LEASE, round->name, NULL) ==
+		    ROWLOCK_EINVAL)
+			return TROUBLE;
+	}
+}
+
+static pid_t start_process(struct round *round)
+{
+	pid_t pid;
+
+	round->seed = round->seed * 1103515245 + 12345;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(run_process(round));
+	}
+	return pid;
+}
+
+/* Restart those that were killed, or have failed, until all have found that
+ * there is nothing to do. An operator's hand evicts the dead. */
+static unsigned int play(struct round *round, struct test_sql *sql)
+{
+	unsigned int running = 0, kills = 0;
+	pid_t robber = 0;
+
+	if (round->robbed && (robber = fork()) == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(rob(round));
+	}
+	for (; running < PROCESSES; running++)
+		start_process(round);
+	while (running) {
+		int status;
+		pid_t pid = wait(&status);
+		int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+
+		assert_true(pid > 0);
+		assert_true(pid != robber);
+		assert_int_not_equal(code, TROUBLE);
+		running--;
+		if (WIFSIGNALED(status)) {
+			kills++;
+			test_sql(sql,
+				 "DELETE FROM lease_session WHERE pid = %d",
+				 (int) pid);
+		}
+		if (kills > 4 * PROCESSES)
+			atomic_store(&round->shared->settled, true);
+		if (code == NOTHING_TO_DO)
+			continue;
+		start_process(round);
+		running++;
+	}
+	if (robber) {
+		kill(robber, SIGKILL);
+		waitpid(robber, NULL, 0);
+	}
+	return kills;
+}
+
+CASE(one_of_many_processes_succeeds_though_they_are_killed,
+     "one of many processes succeeds though they are killed")
+{
+	struct test_sql *sql = test_sql_open();
+	struct shared *shared =
+	    mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int kills = 0, starts = 0;
+
+	assert_true(shared != MAP_FAILED);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		struct round round = { .shared = shared,
+				       .seed = i + 1,
+				       .robbed = i % 2 };
+		struct rowlock_client *client = test_client(TTL_MS);
+
+		round.name = test_name("round");
+		round.window = window_of(client);
+		test_client_end(client);
+		memset((void *) shared, 0, sizeof(*shared));
+		kills += play(&round, sql);
+		starts += atomic_load(&shared->starts);
+		assert_int_equal(atomic_load(&shared->late), 0);
+		assert_true(atomic_load(&shared->starts) >= 1);
+		assert_true(atomic_load(&shared->successes) <= 1);
+		assert_int_equal(runs_of(sql, round.name, "succeeded = 1"), 1);
+		assert_int_equal(
+		    runs_of(
+			sql, round.name,
+			"began_at > (SELECT MIN(s.ended_at) FROM job_run s"
+			" WHERE s.name = job_run.name AND s.succeeded = 1)"),
+		    0);
+	}
+	test_figure(kills, "kills", "once: of %u runs", starts);
+	assert_true(kills > ROUNDS);
+	munmap(shared, sizeof(*shared));
+	test_sql_end(sql);
+}
+
+CASE_MAIN(test_main)

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs that succeed once per window.
+ */
+#include <rowlock/once.h>
+
+#include "fake/fake.h"
+
+#include <string.h>
+
+#include "test.h"
+
+#define DAY_US 86400000000ll
+
+static const struct fake_answer lost_after = { .given = true,
+					       .result = RLK_UNKNOWN };
+static const struct fake_answer lost_before = { .given = true,
+						.skip = true,
+						.result = RLK_UNKNOWN };
+static const struct fake_answer refused = {
+	.given = true, .skip = true, .result = RLK_REFUSED, .code = ROWLOCK_EDB
+};
+
+static struct rowlock_run day(void)
+{
+	return (struct rowlock_run){ .size = sizeof(struct rowlock_run),
+				     .until_us = DAY_US };
+}
+
+FAKE(success_gives_the_lease_back_and_ends_the_window,
+     "a success gives the lease back, and ends the window")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_true(run.attempt == fake_lease("job"));
+	assert_ok(rowlock_once_end(lock, &run, 3, 1, &err));
+	assert_true(fake_job.succeeded);
+	assert_int_equal(fake_job.code, 3);
+	assert_false(rowlock_held(lock));
+	assert_true(fake_lease("job") == 0);
+	/* The end has deleted the row. */
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EDONE, &err);
+	assert_true(rowlock_held(lock));
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_job.runs, 1);
+}
+
+FAKE(failure_lets_another_run_begin,
+     "a failure lets another run begin, up to the most")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	run.most = 2;
+	for (int i = 0; i < 2; i++) {
+		assert_ok(rowlock_once_begin(lock, &run, &err));
+		assert_ok(rowlock_once_end(lock, &run, 7, 0, &err));
+		assert_int_equal(fake_job.code, 7);
+		assert_false(rowlock_held(lock));
+		assert_ok(rowlock_acquire(lock, 0, &err));
+	}
+	assert_false(fake_job.succeeded);
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EOVER, &err);
+	assert_ok(rowlock_release(lock, &err));
+}
+
+FAKE(an_end_without_an_answer_is_sent_again,
+     "an end without an answer is sent again")
+{
+	for (int i = 0; i < 2; i++) {
+		FAKE_JOB(ROWLOCK_LEASE, 0);
+		struct rowlock_run run = day();
+
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		memset(&fake_job, 0, sizeof(fake_job));
+		assert_ok(rowlock_once_begin(lock, &run, &err));
+		fake_next(FAKE_JOB_SUCCEED, i ? lost_after : lost_before);
+		assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+		assert_true(fake_job.succeeded);
+	}
+}
+
+FAKE(a_claim_without_an_answer_is_one_run,
+     "a claim without an answer is one run")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_JOB_CLAIM, lost_after);
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_int_equal(fake_count(FAKE_JOB_CLAIM), 2);
+	assert_int_equal(fake_job.runs, 1);
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+}
+
+FAKE(an_end_that_stays_unknown_is_read_by_the_next_call,
+     "an end that stays unknown is read by the next call")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+	const struct fake_answer late = { .given = true,
+					  .result = RLK_UNKNOWN,
+					  .ms = 11000 };
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	fake_next(FAKE_JOB_SUCCEED, late);
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EUNKNOWN,
+		    &err);
+	assert_true(rowlock_held(lock));
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_false(rowlock_held(lock));
+}
+
+FAKE(a_lost_lease_notes_nothing, "a lost lease notes nothing")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	fake_lease_remove("job");
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_false(fake_job.succeeded);
+	assert_false(rowlock_held(lock));
+	/* Nor does the run of an earlier hold. */
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_false(fake_job.succeeded);
+	assert_true(fake_lease("job") == 0);
+}
+
+FAKE(a_lost_lease_begins_nothing, "a lost lease begins nothing")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_lease_remove("job");
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(fake_job.runs, 0);
+}
+
+FAKE(what_the_server_refuses_is_not_noted_and_released,
+     "what the server refuses is not noted, and released")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_job.away = true;
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EOVER, &err);
+	fake_job.away = false;
+	fake_next(FAKE_JOB_CLAIM, refused);
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EDB, &err);
+	assert_true(rowlock_held(lock));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	fake_next(FAKE_JOB_SUCCEED, refused);
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EDB,
+		    &err);
+	assert_false(fake_job.succeeded);
+	assert_true(fake_lease("job") == 0);
+}
+
+FAKE(what_cannot_be_served_is_refused, "what cannot be served is refused")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock *row = fake_lock(client, ROWLOCK_ROW, 0, "row");
+	struct rowlock_run bad[] = { day(), day(), day(), day(), day() };
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	bad[0].until_us = 0;
+	bad[1].until_us = ROWLOCK_WINDOW_MOST_US + 1;
+	bad[2].from_us = -1;
+	bad[3].from_us = INT64_MAX - DAY_US;
+	bad[3].until_us = INT64_MAX;
+	bad[4].size = 16;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_code(rowlock_once_begin(lock, &bad[i], &err),
+			    ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_once_begin(lock, NULL, &err), ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_once_begin(NULL, &run, &err), ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_once_begin(row, &run, &err), ROWLOCK_ENOTHELD,
+		    &err);
+	assert_ok(rowlock_acquire(row, 0, &err));
+	assert_code(rowlock_once_begin(row, &run, &err), ROWLOCK_EUNSUPPORTED,
+		    &err);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EHELD, &err);
+	assert_int_equal(fake_count(FAKE_JOB_CLAIM), 0);
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_release(row, &err));
+	fake_lock_end(row);
+}
+
+static int work(struct rowlock *lock, void *arg)
+{
+	assert_true(rowlock_held(lock));
+	++*(int *) arg;
+	return *(int *) arg == 1 ? 5 : 0;
+}
+
+FAKE(execute_runs_until_it_succeeds, "execute runs until it succeeds")
+{
+	FAKE_CLIENT();
+	const struct rowlock_run window = day();
+	int runs = 0, code = -1;
+
+	assert_ok(rowlock_execute_once(client, "job", NULL, &window, 0, work,
+				       &runs, &code, &err));
+	assert_int_equal(code, 5);
+	fake_next(FAKE_JOB_SUCCEED, lost_after);
+	assert_ok(rowlock_execute_once(client, "job", NULL, &window, 0, work,
+				       &runs, &code, &err));
+	assert_int_equal(code, 0);
+	assert_code(rowlock_execute_once(client, "job", NULL, &window, 0, work,
+					 &runs, &code, &err),
+		    ROWLOCK_EDONE, &err);
+	assert_int_equal(runs, 2);
+	assert_code(rowlock_execute_once(client, "job", NULL, &window, 0, NULL,
+					 &runs, &code, &err),
+		    ROWLOCK_EINVAL, &err);
+}
+
+CASE_MAIN(case_main)

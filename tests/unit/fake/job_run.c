@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs of jobs over the model's leases: of one job, whose windows are all the
+ * same.
+ */
+#include "world.h"
+
+#include <stdio.h>
+
+#include "strategy/job_run.h"
+
+struct fake_job fake_job;
+
+static struct fake_call call_of(const struct rlk_job_run *run)
+{
+	struct fake_call call = { .attempt = run->request->attempt,
+				  .id = run->id };
+
+	snprintf(call.name, sizeof(call.name), "%s", run->request->name);
+	return call;
+}
+
+static bool has_lease(const struct rlk_job_run *run)
+{
+	struct world_lease *lease = world_lease(run->request->name);
+
+	return lease && lease->attempt == run->request->attempt;
+}
+
+static enum rlk_claim claim(const struct rlk_job_run *run)
+{
+	if (!has_lease(run))
+		return RLK_CLAIM_LOST;
+	if (fake_job.id == run->id)
+		return RLK_CLAIMED;
+	if (fake_job.succeeded)
+		return RLK_CLAIM_DONE;
+	if (fake_job.runs >= run->most)
+		return RLK_CLAIM_SPENT;
+	if (fake_job.away)
+		return RLK_CLAIM_AWAY;
+	fake_job.id = run->id;
+	fake_job.runs++;
+	return RLK_CLAIMED;
+}
+
+enum rlk_fault rlk_job_run_claim(struct rlk_conn *conn,
+				 const struct rlk_job_run *run,
+				 enum rlk_claim *ret_claim,
+				 struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_JOB_CLAIM, .conn = conn };
+	struct fake_call call = call_of(run);
+
+	if (world_begin(&op, &call))
+		*ret_claim = claim(run);
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+static enum rlk_job_end succeed(const struct rlk_job_run *run, int code)
+{
+	if (!has_lease(run))
+		return fake_job.succeeded && fake_job.id == run->id
+			   ? RLK_JOB_NOTED
+			   : RLK_JOB_LOST;
+	if (fake_job.id != run->id)
+		return RLK_JOB_GONE;
+	world_lease(run->request->name)->attempt = 0;
+	fake_job.succeeded = true;
+	fake_job.code = code;
+	return RLK_JOB_NOTED;
+}
+
+enum rlk_fault rlk_job_run_succeed(struct rlk_conn *conn,
+				   const struct rlk_job_run *run, int code,
+				   enum rlk_job_end *ret_end,
+				   struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_JOB_SUCCEED, .conn = conn };
+	struct fake_call call = call_of(run);
+
+	if (world_begin(&op, &call))
+		*ret_end = succeed(run, code);
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
+				const struct rlk_job_run *run, int code,
+				struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_JOB_FAIL, .conn = conn };
+	struct fake_call call = call_of(run);
+
+	if (world_begin(&op, &call))
+		fake_job.code = code;
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn, const char *name,
+				  unsigned int keep,
+				  struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_JOB_FORGET, .conn = conn };
+	struct fake_call call = { .id = keep };
+
+	snprintf(call.name, sizeof(call.name), "%s", name);
+	world_begin(&op, &call);
+	return world_fault(&op, RLK_DONE, reterr);
+}
