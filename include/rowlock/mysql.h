@@ -210,9 +210,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
 ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
 				 struct rowlock_errinfo *reterr);
 
-/** Room for the text of rowlock_guard_sql() or rowlock_guard_call(), for any
- *  name and schema. */
-#define ROWLOCK_GUARD_SQL_SIZE 2048
+/** Room for the text of rowlock_guard_sql(), rowlock_guard_call(), or
+ *  rowlock_once_sql(), for any name and schema. */
+#define ROWLOCK_GUARD_SQL_SIZE 4096
 
 /**
  * Write the guard as SQL, for a connection that is not a MYSQL of Connector/C:

@@ -77,7 +77,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_once_begin(
  * @code       for people: the exit status of the job, or a number of your own
  * @succeeded  not 0: no other run is begun in this window
  *
- * Returns 0. ROWLOCK_ELOST: the lock was lost before, so nothing is noted, and
+ * Returns 0. ROWLOCK_EDONE: @succeeded is 0, but the run's own transaction has
+ * noted its success (rowlock_once_sql()), and was committed. ROWLOCK_ELOST: the
+ * lock was lost before, so nothing is noted, and
  * another may have begun to run. ROWLOCK_EUNKNOWN: no answer came in time, and
  * whether the success is noted is not known: call again, which reads it. Then
  * the lock stays as it is; after every other code it is released. Other codes
@@ -89,14 +91,36 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_once_end(struct rowlock *lock,
 					       int code, int succeeded,
 					       struct rowlock_errinfo *reterr);
 
-/** The work of a run. Returns 0 if it has succeeded, else a number of its own.
+/**
+ * Write SQL that notes the success of @run in the application's own
+ * transaction: then the work is done exactly once, with its data. It is the
+ * guard of rowlock_guard_sql(), whose first statement also changes the run's
+ * row in job_run, and fails if that is gone. All that rowlock_guard_sql() says
+ * of its text is true of this one. Execute it in one transaction of the run,
+ * which does the whole work: its COMMIT ends the window. Call
+ * rowlock_once_end() then as always: what was committed stays a success,
+ * whatever the work has returned.
+ *
+ * @run   as rowlock_once_begin() has set it
+ * @text  @size bytes; ROWLOCK_GUARD_SQL_SIZE (rowlock/mysql.h) is enough
+ *
+ * Returns as rowlock_guard_sql(); ROWLOCK_EINVAL also if @run was not begun.
+ * The application's account needs the rights SELECT and UPDATE on job_run and
+ * on business_lease.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_once_sql(struct rowlock *lock,
+					       const struct rowlock_run *run,
+					       char *text, size_t size,
+					       struct rowlock_errinfo *reterr);
+
+/** The work of a run. Returns 0 if it has succeeded, else a number for people.
  *  It must not release @lock. */
 typedef int (*rowlock_run_fn)(struct rowlock *lock, void *arg);
 
 /**
  * Run @fn once per window: acquire, begin, call, end.
  *
- * Returns 0: @fn has run, and its end is noted; *@ret_code is what it returned.
+ * Returns 0: @fn has run, and its end is noted: a success if it returned 0.
  * ROWLOCK_ELOST, ROWLOCK_EUNKNOWN: as of rowlock_once_end(), or of an acquire;
  * every other code is rowlock_new()'s, rowlock_acquire()'s,
  * rowlock_once_begin()'s or rowlock_once_end()'s.
@@ -110,7 +134,7 @@ typedef int (*rowlock_run_fn)(struct rowlock *lock, void *arg);
 ROWLOCK_API ROWLOCK_CHECK int rowlock_execute_once(
     struct rowlock_client *client, const char *name,
     const struct rowlock_options *options, const struct rowlock_run *window,
-    uint64_t wait_ms, rowlock_run_fn fn, void *arg, int *ret_code,
+    uint64_t wait_ms, rowlock_run_fn fn, void *arg,
     struct rowlock_errinfo *reterr);
 
 #ifdef __cplusplus

@@ -304,7 +304,7 @@ static enum rlk_fault end_step(struct rlk_conn *conn, void *arg,
 
 	if (!ending->succeeded)
 		return rlk_job_run_fail(conn, ending->row, ending->code,
-					reterr);
+					&ending->end, reterr);
 	fault = rlk_job_run_succeed(conn, ending->row, ending->code,
 				    &ending->end, reterr);
 	if (fault == RLK_UNKNOWN || fault == RLK_PENDING)
@@ -346,7 +346,7 @@ static int succeed(struct rowlock *lock, struct rlk_hold *hold,
 				reterr);
 	if (code)
 		return fail_end(lock, code, "its success is not noted", reterr);
-	if (ending->end == RLK_JOB_NOTED)
+	if (ending->end == RLK_JOB_NOTED || ending->end == RLK_JOB_DONE)
 		return 0;
 	if (ending->end == RLK_JOB_GONE)
 		return fail(lock, "end", ROWLOCK_EDB,
@@ -370,7 +370,12 @@ static int end(struct rowlock *lock, struct rlk_hold *hold,
 		/* If it is not noted, it counts as a run that died. */
 		rlk_client_persist(client, until, end_step, ending, &error);
 		leave(lock, hold, false);
-		return rlk_release(lock, rlk_client_call_until(client), reterr);
+		code = rlk_release(lock, rlk_client_call_until(client), reterr);
+		if (ending->end != RLK_JOB_DONE)
+			return code;
+		return fail(lock, "end", ROWLOCK_EDONE,
+			    "its own transaction has noted its success",
+			    reterr);
 	}
 	code = succeed(lock, hold, ending, until, &error);
 	if (!code)
@@ -425,25 +430,22 @@ static int end_surely(struct rowlock *lock, const struct rowlock_run *run,
 	do
 		code = rowlock_once_end(lock, run, result, result == 0, reterr);
 	while (code == ROWLOCK_EUNKNOWN && rowlock_held(lock));
-	return code;
+	return code == ROWLOCK_EDONE ? 0 : code;
 }
 
 int rowlock_execute_once(struct rowlock_client *client, const char *name,
 			 const struct rowlock_options *options,
 			 const struct rowlock_run *window, uint64_t wait_ms,
-			 rowlock_run_fn fn, void *arg, int *ret_code,
+			 rowlock_run_fn fn, void *arg,
 			 struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_run run;
 	struct rowlock *lock;
-	int result, code;
+	int code;
 
-	if (!fn || !ret_code)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"run '%.150s' once: give a function, and where "
-				"to write what it returns",
-				name ? name : "");
+	if (!fn)
+		return rlk_fail_null("the function", reterr);
 	code = read_run(window, "begin", &run, reterr);
 	if (code)
 		return code;
@@ -453,12 +455,8 @@ int rowlock_execute_once(struct rowlock_client *client, const char *name,
 	code = rowlock_acquire(lock, wait_ms, reterr);
 	if (!code)
 		code = rowlock_once_begin(lock, &run, reterr);
-	if (!code) {
-		result = fn(lock, arg);
-		code = end_surely(lock, &run, result, reterr);
-		if (!code)
-			*ret_code = result;
-	}
+	if (!code)
+		code = end_surely(lock, &run, fn(lock, arg), reterr);
 	rowlock_free(lock);
 	return code;
 }

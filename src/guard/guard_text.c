@@ -6,6 +6,7 @@
  * the count.
  */
 #include <rowlock/mysql.h>
+#include <rowlock/once.h>
 
 #include "base/error.h"
 #include "core/call.h"
@@ -20,12 +21,26 @@ static int fail(const struct rowlock *lock, int code, const char *words,
 			RLK_LOCK_ARGS(lock), words);
 }
 
-typedef int (*text_fn)(const struct rlk_place *place,
-		       const struct rlk_request *request, char *ret_text,
-		       size_t size);
+struct wish {
+	bool by_call;
+	const struct rowlock_run *run; /* whose success it is to note, or NULL
+					*/
+	char *text;
+	size_t size;
+};
+
+static int write_text(const struct wish *wish, const struct rlk_place *place,
+		      const struct rlk_request *request)
+{
+	return wish->by_call
+		   ? rlk_guard_call(place, request, wish->text, wish->size)
+		   : rlk_guard_sql(place, request,
+				   wish->run ? wish->run->id : 0, wish->text,
+				   wish->size);
+}
 
 /* The hold is not handed over from here on. */
-static int tell(struct rowlock *lock, text_fn write, char *text, size_t size,
+static int tell(struct rowlock *lock, const struct wish *wish,
 		struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
@@ -38,8 +53,13 @@ static int tell(struct rowlock *lock, text_fn write, char *text, size_t size,
 
 	if (!hold)
 		return code;
+	if (wish->run && wish->run->attempt != hold->attempt)
+		return fail(lock, ROWLOCK_EINVAL,
+			    "the run was not begun under this hold; call "
+			    "rowlock_once_begin() first",
+			    reterr);
 	request = rlk_hold_request(hold);
-	code = write(&client->place, &request, text, size);
+	code = write_text(wish, &client->place, &request);
 	if (code)
 		return fail(lock, code,
 			    code == ROWLOCK_ENOMEM
@@ -51,13 +71,13 @@ static int tell(struct rowlock *lock, text_fn write, char *text, size_t size,
 	return 0;
 }
 
-static int learn_and_tell(struct rowlock *lock, text_fn write, char *text,
-			  size_t size, struct rowlock_errinfo *reterr)
+static int learn_and_tell(struct rowlock *lock, const struct wish *wish,
+			  struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	int code = rlk_lock_refuses(lock, reterr);
 
-	if (!code && !text)
+	if (!code && !wish->text)
 		code = rlk_fail_null("the room for the guard's text", reterr);
 	if (code)
 		return code;
@@ -66,17 +86,32 @@ static int learn_and_tell(struct rowlock *lock, text_fn write, char *text,
 		return code;
 	code = rlk_place_find(lock, rlk_client_call_until(lock->name->client),
 			      reterr);
-	return code ? code : tell(lock, write, text, size, reterr);
+	return code ? code : tell(lock, wish, reterr);
 }
 
 int rowlock_guard_sql(struct rowlock *lock, char *text, size_t size,
 		      struct rowlock_errinfo *reterr)
 {
-	return learn_and_tell(lock, rlk_guard_sql, text, size, reterr);
+	const struct wish wish = { .text = text, .size = size };
+
+	return learn_and_tell(lock, &wish, reterr);
 }
 
 int rowlock_guard_call(struct rowlock *lock, char *text, size_t size,
 		       struct rowlock_errinfo *reterr)
 {
-	return learn_and_tell(lock, rlk_guard_call, text, size, reterr);
+	const struct wish wish = { .by_call = true,
+				   .text = text,
+				   .size = size };
+
+	return learn_and_tell(lock, &wish, reterr);
+}
+
+int rowlock_once_sql(struct rowlock *lock, const struct rowlock_run *run,
+		     char *text, size_t size, struct rowlock_errinfo *reterr)
+{
+	const struct wish wish = { .run = run, .text = text, .size = size };
+
+	return run ? learn_and_tell(lock, &wish, reterr)
+		   : rlk_fail_null("the run", reterr);
 }

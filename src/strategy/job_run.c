@@ -296,7 +296,8 @@ static enum rlk_fault note(struct rlk_conn *conn, struct ending *ending,
 	fault = find_run(conn, run, &found, &succeeded, reterr);
 	if (!fault && found && !succeeded)
 		return rlk_sure_fail(conn, end_run.label, reterr);
-	ending->end = RLK_JOB_GONE;
+	ending->end = succeeded ? RLK_JOB_DONE : RLK_JOB_GONE;
+	*ret_commit = !fault && succeeded;
 	return fault;
 }
 
@@ -331,7 +332,7 @@ static enum rlk_fault judge_gone(struct rlk_conn *conn, struct ending *ending,
 	fault = find_run(conn, ending->run, &found, &succeeded, reterr);
 	rlk_sure_end(conn);
 	if (succeeded)
-		ending->end = RLK_JOB_NOTED;
+		ending->end = RLK_JOB_DONE;
 	return fault;
 }
 
@@ -359,11 +360,15 @@ static enum rlk_fault fail_body(struct rlk_conn *conn, void *arg,
 
 enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
 				const struct rlk_job_run *run, int code,
+				enum rlk_job_end *ret_end,
 				struct rowlock_errinfo *reterr)
 {
 	struct ending ending = { .run = run, .code = code };
+	enum rlk_fault fault = transact(conn, fail_body, &ending, reterr);
 
-	return transact(conn, fail_body, &ending, reterr);
+	if (!fault)
+		*ret_end = ending.end;
+	return fault;
 }
 
 enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn, const char *name,

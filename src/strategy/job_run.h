@@ -45,6 +45,7 @@ enum rlk_fault rlk_job_run_claim(struct rlk_conn *conn,
 
 enum rlk_job_end {
 	RLK_JOB_NOTED,
+	RLK_JOB_DONE, /* its own transaction has noted its success */
 	RLK_JOB_LOST, /* the lease is gone, and no success is noted */
 	RLK_JOB_GONE, /* the run's row is gone: nothing was changed */
 };
@@ -58,6 +59,7 @@ enum rlk_fault rlk_job_run_succeed(struct rlk_conn *conn,
 /** @run has failed with @code: note that. The lease stays. */
 enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
 				const struct rlk_job_run *run, int code,
+				enum rlk_job_end *ret_end,
 				struct rowlock_errinfo *reterr);
 
 /** Delete the oldest runs of the name, but for @keep that succeeded and @keep

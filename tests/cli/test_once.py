@@ -118,6 +118,16 @@ class Once(ToolTest):
                                   call.number("id")), (status, succeeded, 11))
                 self.assertNotIn("release", self.fake.seen)
 
+    def test_the_guard_notes_the_success_too(self):
+        code, out, err = self.run_job("--once-per=day", "--guarded", job=("env", "-0"))
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("ROWLOCK_GUARD_SQL=the guard and the success of ", out)
+        noted = {"once_end": [f"reply {EDONE} noted"]}
+        code, _, err = self.run_job("-v", "--once-per=day", "--guarded",
+                                    job=("sh", "-c", "exit 3"), **noted)
+        self.assertEqual(code, 3)
+        self.assertIn("has succeeded in this window", err)
+
     def test_nothing_to_do_has_a_code_of_its_own(self):
         done = [f"reply {EDONE} nothing to do"]
         job = ("sh", "-c", "echo ran")
@@ -199,6 +209,7 @@ class Once(ToolTest):
                 (["--once-per=day", "-s", "row"], "--once-per: only"),
                 (["--once-per=day", "--at-least=1m"], "--at-least"),
                 (["--once-per=day", "--no-supervise"], "--no-supervise"),
+                (["--once-per=day", "--guarded=call"], "--guarded=call"),
                 (["--zone=Europe/Berlin"], "need --once-per"),
                 (["--retries=1"], "need --once-per")):
             with self.subTest(argv):

@@ -3,6 +3,7 @@
  * Jobs that succeed once per window, by many processes that are killed at
  * random, and with answers that are lost.
  */
+#include <rowlock/mysql.h>
 #include <rowlock/once.h>
 
 #include <errno.h>
@@ -130,6 +131,116 @@ CASE(a_lost_lease_notes_nothing, "a lost lease notes nothing")
 	test_end(rival, other);
 }
 
+/* Of a sweep, which is not yet committed. */
+CASE(a_lease_that_is_being_swept_begins_nothing,
+     "a lease that is being swept begins nothing")
+{
+	const char *name = test_name("swept");
+	struct rowlock_client_options options = test_client_options(TTL_MS);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_client *client;
+	struct rowlock_errinfo err;
+	struct rowlock_run run;
+	struct rowlock *lock;
+
+	options.call_timeout_ms = 500;
+	assert_ok(rowlock_client_new(&options, &client, &err));
+	lock = acquire(client, name);
+	run = window_of(client);
+	test_sql(sql, "START TRANSACTION");
+	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name);
+	assert_int_not_equal(rowlock_once_begin(lock, &run, &err), 0);
+	test_sql(sql, "COMMIT");
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(runs_of(sql, name, "nth > 0"), 0);
+	test_sql_end(sql);
+	test_end(lock, client);
+}
+
+/* Statement by statement, as another language does. Returns the first error. */
+static unsigned int end_by_text(struct test_sql *sql, struct rowlock *lock,
+				const struct rowlock_run *run, const char *end)
+{
+	char text[ROWLOCK_GUARD_SQL_SIZE], *rest = text, *statement;
+	struct rowlock_errinfo err;
+	unsigned int error = 0;
+
+	assert_ok(rowlock_once_sql(lock, run, text, sizeof(text), &err));
+	test_sql(sql, "START TRANSACTION");
+	while (!error && (statement = strsep(&rest, ";")))
+		error = test_sql_try(sql, "%s", statement);
+	test_sql(sql, "%s", error ? "ROLLBACK" : end);
+	return error;
+}
+
+CASE(the_jobs_transaction_notes_its_success,
+     "the job's own transaction notes its success")
+{
+	const char *name = test_name("own");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct rowlock *lock = acquire(client, name), *rival;
+	struct rowlock_run run = window_of(client), next = run;
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_int_equal(end_by_text(sql, lock, &run, "ROLLBACK"), 0);
+	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 0);
+	assert_int_equal(end_by_text(sql, lock, &run, "COMMIT"), 0);
+	assert_int_equal(runs_of(sql, name, "succeeded = 1 AND code = 0"), 1);
+	/* It dies before its end. */
+	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
+	rival = acquire(other, name);
+	assert_code(rowlock_once_begin(rival, &next, &err), ROWLOCK_EDONE,
+		    &err);
+	assert_ok(rowlock_release(rival, &err));
+	assert_code(rowlock_once_end(lock, &run, 9, 0, &err), ROWLOCK_EDONE,
+		    &err);
+	assert_int_equal(runs_of(sql, name, "succeeded = 1 AND code = 0"), 1);
+	/* It ends after it has noted its success. */
+	test_sql(sql, "DELETE FROM job_run WHERE name = '%s'", name);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_int_equal(end_by_text(sql, lock, &run, "COMMIT"), 0);
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_false(rowlock_held(lock));
+	test_sql_end(sql);
+	test_end(rival, other);
+	test_end(lock, client);
+}
+
+CASE(a_stale_transaction_notes_no_success,
+     "a stale transaction notes no success")
+{
+	const char *name = test_name("stale");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct rowlock *lock = acquire(client, name);
+	struct rowlock_run run = window_of(client);
+	struct test_sql *sql = test_sql_open();
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+	struct rowlock_errinfo err;
+
+	assert_code(rowlock_once_sql(lock, &run, text, sizeof(text), &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
+	assert_int_equal(end_by_text(sql, lock, &run, "COMMIT"), 1242);
+	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 0);
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_ELOST,
+		    &err);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	test_sql(sql, "DELETE FROM job_run WHERE name = '%s'", name);
+	assert_int_equal(end_by_text(sql, lock, &run, "COMMIT"), 1242);
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EDB,
+		    &err);
+	test_sql_end(sql);
+	test_client_end(other);
+	test_end(lock, client);
+}
+
 CASE(the_last_runs_are_kept, "the last runs are kept")
 {
 	const char *name = test_name("kept");
@@ -228,6 +339,7 @@ struct round {
 	struct rowlock_run window;
 	unsigned int seed;
 	bool robbed; /* a process breaks it */
+	bool well;   /* its work has succeeded */
 };
 
 enum { RAN_WELL = 10, RAN_BADLY, NOTHING_TO_DO, TROUBLE };
@@ -240,14 +352,15 @@ static int work(struct rowlock *lock, void *arg)
 	if (atomic_load(&round->shared->successes))
 		atomic_fetch_add(&round->shared->late, 1);
 	atomic_fetch_add(&round->shared->starts, 1);
-	return rand_r(&round->seed) % 3 ? 0 : 1;
+	round->well = rand_r(&round->seed) % 3 > 0;
+	return round->well ? 0 : 1;
 }
 
 static int run_process(struct round *round)
 {
 	struct rowlock_client_options options = test_client_options(TTL_MS);
 	struct rowlock_client *client = NULL;
-	int result = -1, code;
+	int code;
 
 	if (rowlock_client_new(&options, &client, NULL))
 		return TROUBLE;
@@ -260,8 +373,8 @@ static int run_process(struct round *round)
 			  NULL);
 	code = rowlock_execute_once(client, round->name, NULL, &round->window,
 				    (uint64_t) test_patience_ms(), work, round,
-				    &result, NULL);
-	if (code == 0 && result == 0)
+				    NULL);
+	if (code == 0 && round->well)
 		atomic_fetch_add(&round->shared->successes, 1);
 	if (code == ROWLOCK_EDONE)
 		return NOTHING_TO_DO;
@@ -269,7 +382,7 @@ static int run_process(struct round *round)
 		return RAN_BADLY;
 	if (code)
 		return TROUBLE;
-	return result ? RAN_BADLY : RAN_WELL;
+	return round->well ? RAN_WELL : RAN_BADLY;
 }
 
 /* Takes the lock away, at any moment, until it is killed. */

@@ -204,6 +204,25 @@ FAKE(what_cannot_be_served_is_refused, "what cannot be served is refused")
 	fake_lock_end(row);
 }
 
+FAKE(success_that_its_transaction_noted_stays,
+     "a success that the run's own transaction noted stays")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	fake_job.succeeded = true;
+	assert_code(rowlock_once_end(lock, &run, 7, 0, &err), ROWLOCK_EDONE,
+		    &err);
+	assert_int_equal(fake_job.code, 0);
+	assert_false(rowlock_held(lock));
+	assert_true(fake_lease("job") == 0);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EDONE, &err);
+	assert_ok(rowlock_release(lock, &err));
+}
+
 static int work(struct rowlock *lock, void *arg)
 {
 	assert_true(rowlock_held(lock));
@@ -215,21 +234,22 @@ FAKE(execute_runs_until_it_succeeds, "execute runs until it succeeds")
 {
 	FAKE_CLIENT();
 	const struct rowlock_run window = day();
-	int runs = 0, code = -1;
+	int runs = 0;
 
 	assert_ok(rowlock_execute_once(client, "job", NULL, &window, 0, work,
-				       &runs, &code, &err));
-	assert_int_equal(code, 5);
+				       &runs, &err));
+	assert_int_equal(fake_job.code, 5);
+	assert_false(fake_job.succeeded);
 	fake_next(FAKE_JOB_SUCCEED, lost_after);
 	assert_ok(rowlock_execute_once(client, "job", NULL, &window, 0, work,
-				       &runs, &code, &err));
-	assert_int_equal(code, 0);
+				       &runs, &err));
+	assert_true(fake_job.succeeded);
 	assert_code(rowlock_execute_once(client, "job", NULL, &window, 0, work,
-					 &runs, &code, &err),
+					 &runs, &err),
 		    ROWLOCK_EDONE, &err);
 	assert_int_equal(runs, 2);
 	assert_code(rowlock_execute_once(client, "job", NULL, &window, 0, NULL,
-					 &runs, &code, &err),
+					 &runs, &err),
 		    ROWLOCK_EINVAL, &err);
 }
 

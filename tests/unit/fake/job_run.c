@@ -86,13 +86,17 @@ enum rlk_fault rlk_job_run_succeed(struct rlk_conn *conn,
 
 enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
 				const struct rlk_job_run *run, int code,
+				enum rlk_job_end *ret_end,
 				struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_JOB_FAIL, .conn = conn };
 	struct fake_call call = call_of(run);
 
-	if (world_begin(&op, &call))
-		fake_job.code = code;
+	if (world_begin(&op, &call)) {
+		*ret_end = fake_job.succeeded ? RLK_JOB_DONE : RLK_JOB_NOTED;
+		if (!fake_job.succeeded)
+			fake_job.code = code;
+	}
 	return world_fault(&op, RLK_DONE, reterr);
 }
 

@@ -206,6 +206,13 @@ int job_begin(struct job *job, struct rowlock *lock,
 	return r;
 }
 
+int job_guard_sql(const struct job *job, struct rowlock *lock, char *ret_text,
+		  struct rowlock_errinfo *reterr)
+{
+	return rowlock_once_sql(lock, &job->run, ret_text,
+				ROWLOCK_GUARD_SQL_SIZE, reterr);
+}
+
 bool job_succeeded(const struct job *job, int code)
 {
 	return code >= 0 && code <= JOB_CODE_MOST && job->succeeds[code];

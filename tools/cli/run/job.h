@@ -7,6 +7,7 @@
  * part of the command line, and its begin and end.
  */
 
+#include <rowlock/mysql.h>
 #include <rowlock/once.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,6 +87,10 @@ int job_choose(struct job *job, struct rowlock_client *client,
 /** As rowlock_once_begin(). */
 int job_begin(struct job *job, struct rowlock *lock,
 	      struct rowlock_errinfo *reterr);
+
+/** As rowlock_once_sql(), with ROWLOCK_GUARD_SQL_SIZE bytes. */
+int job_guard_sql(const struct job *job, struct rowlock *lock, char *ret_text,
+		  struct rowlock_errinfo *reterr);
 
 /** Has a command that ended with @code succeeded? */
 bool job_succeeded(const struct job *job, int code);

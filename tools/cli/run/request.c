@@ -189,6 +189,11 @@ static int check_job(const struct task *task)
 		return command_misused(task->title,
 				       "--once-per: without --at-least, which "
 				       "it makes needless");
+	if (task->guarded_by_call)
+		return command_misused(task->title,
+				       "--once-per: with --guarded, but not "
+				       "with --guarded=call, which cannot note "
+				       "a success");
 	if (task->in_place)
 		return command_misused(task->title,
 				       "--once-per: not with --no-supervise, "

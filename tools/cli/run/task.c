@@ -243,9 +243,12 @@ int task_tokens(const struct task *task, struct acquisition *acquisition,
 int task_guard(const struct task *task, struct acquisition *acquisition,
 	       char *ret_text)
 {
-	int r =
-	    hold_guard_sql(&acquisition->hold, task->guarded_by_call, ret_text,
-			   ROWLOCK_GUARD_SQL_SIZE, &acquisition->error);
+	int r = acquisition->job
+		    ? job_guard_sql(acquisition->job, acquisition->hold.lock,
+				    ret_text, &acquisition->error)
+		    : hold_guard_sql(&acquisition->hold, task->guarded_by_call,
+				     ret_text, ROWLOCK_GUARD_SQL_SIZE,
+				     &acquisition->error);
 
 	if (r == 0)
 		return -1;
@@ -412,9 +415,12 @@ static int end_job(const struct task *task, struct acquisition *acquisition,
 {
 	struct rowlock *lock = acquisition->hold.lock;
 	int r = job_end(task->job, lock, code, &acquisition->error);
+	bool done = r == ROWLOCK_EDONE || job_succeeded(task->job, code);
 
+	if (r == ROWLOCK_EDONE)
+		r = 0;
 	acquisition->result = r;
-	if (r == 0 && task->common->verbose && job_succeeded(task->job, code))
+	if (r == 0 && task->common->verbose && done)
 		report(ROWLOCK_LOG_INFO,
 		       "%s: '%s' on %s has succeeded in this window; released",
 		       task->title, task->name, acquisition->hold.server);
