@@ -55,9 +55,7 @@ static int tell(struct rowlock *lock, const struct wish *wish,
 		return code;
 	if (wish->run && wish->run->attempt != hold->attempt)
 		return fail(lock, ROWLOCK_EINVAL,
-			    "the run was not begun under this hold; call "
-			    "rowlock_once_begin() first",
-			    reterr);
+			    "the run was not begun under this hold", reterr);
 	request = rlk_hold_request(hold);
 	code = write_text(wish, &client->place, &request);
 	if (code)

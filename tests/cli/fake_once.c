@@ -5,6 +5,7 @@
 #include <rowlock/once.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "fake_ask.h"
@@ -42,4 +43,14 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 	if (r != ROWLOCK_EUNKNOWN)
 		fake_let_go(lock);
 	return r;
+}
+
+int rowlock_once_sql(struct rowlock *lock, const struct rowlock_run *run,
+		     char *text, size_t size, struct rowlock_errinfo *reterr)
+{
+	(void) run;
+	(void) reterr;
+	snprintf(text, size, "the guard and the success of %s",
+		 rowlock_name(lock));
+	return 0;
 }

@@ -29,7 +29,6 @@
 #include <rowlock/election.h>
 #include <rowlock/multilock.h>
 #include <rowlock/mysql.h>
-#include <rowlock/once.h>
 #include <rowlock/rwlock.h>
 #include <rowlock/semaphore.h>
 #include <stdarg.h>
@@ -488,14 +487,6 @@ int rowlock_guard_call(struct rowlock *lock, char *text, size_t size,
 		       struct rowlock_errinfo *reterr)
 {
 	return tell_guard(lock, "a call for", text, size, reterr);
-}
-
-int rowlock_once_sql(struct rowlock *lock, const struct rowlock_run *run,
-		     char *text, size_t size, struct rowlock_errinfo *reterr)
-{
-	(void) run;
-	return tell_guard(lock, "the guard and the success of", text, size,
-			  reterr);
 }
 
 const char *rowlock_lost_reason(const struct rowlock *lock)

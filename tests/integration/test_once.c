@@ -131,7 +131,7 @@ CASE(a_lost_lease_notes_nothing, "a lost lease notes nothing")
 	test_end(rival, other);
 }
 
-/* Of a sweep, which is not yet committed. */
+/* The sweep is not committed yet. */
 CASE(a_lease_that_is_being_swept_begins_nothing,
      "a lease that is being swept begins nothing")
 {
