@@ -11,12 +11,16 @@
  * of its name is held, if no run has succeeded in that window. Its success is
  * noted, and the lock released, by one transaction: so at most one run of a
  * window succeeds, and none is begun after it. A run that fails, or whose host
- * dies, may be followed by another one in the same window. A job's work is done
+ * dies, may be followed by another one in the same window. All runs of a name
+ * that began within a window count, also those of a window of another length.
+ * A job's work is done
  * twice only if it was done and its success was not noted, as its host died in
  * between, or the lock was lost.
  *
  * Runs are kept in the table job_run, which rowlock-migrate makes: of each name
- * the last 20 that succeeded, and the last 20 that did not.
+ * the last 20 that succeeded, and the last 20 that did not. Successes of the
+ * last day stay, too, up to 1,440: so a clock of the server that is set back by
+ * hours comes to windows that are done.
  */
 
 #include <rowlock.h>
@@ -43,8 +47,8 @@ struct rowlock_run {
 /**
  * The server's clock now, in microseconds since 1970 (UTC), to choose a window.
  *
- * Returns 0 or the errors of the server. Blocks up to call_timeout_ms. Any
- * thread.
+ * Returns 0, ROWLOCK_EINVAL (@ret_us is NULL) or the errors of the server.
+ * Blocks up to call_timeout_ms. Any thread.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_server_time(
     struct rowlock_client *client, int64_t *ret_us,
@@ -54,41 +58,53 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_server_time(
  * Begin a run of the job that has the name of @lock, which the caller holds, by
  * rowlock_new(), once.
  *
- * @run  its window, and its most; choose the window before the lock is
- *       acquired: a wait that ends in the next window is over then
+ * @run  its window, and its most, all else 0; or as a call that failed has left
+ *       it. Choose the window before the lock is acquired: a wait that ends in
+ *       the next window is over then
  *
  * Returns 0: the run is begun, and the lock is held; do the work now.
  * ROWLOCK_EDONE: nothing to do, as a run of this window has succeeded.
  * ROWLOCK_EOVER: the server's time is not within the window, or its runs are
  * used up. ROWLOCK_ELOST; ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER; ROWLOCK_EHELD:
  * it is held more than once, or for a transaction; ROWLOCK_EINVAL: the window;
- * ROWLOCK_EUNSUPPORTED: not a lease of rowlock_new() without at_least_ms; the
- * errors of the server. The lock is still held after all of them but
- * ROWLOCK_ELOST. Blocks up to call_timeout_ms.
+ * ROWLOCK_EUNSUPPORTED: not a lease of rowlock_new() without at_least_ms;
+ * ROWLOCK_ESCHEMA: there is no table job_run; the errors of the server: a claim
+ * whose answer was lost is not counted twice, if the next call has the same
+ * @run. None of them releases the lock. Blocks up to call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_once_begin(
     struct rowlock *lock, struct rowlock_run *run,
     struct rowlock_errinfo *reterr);
 
+/** How a run ended. */
+enum rowlock_run_end {
+	ROWLOCK_RUN_FAILED = 0,
+	ROWLOCK_RUN_SUCCEEDED = 1,   /* no other run is begun in this window */
+	ROWLOCK_RUN_NOT_STARTED = 2, /* its work was not: it does not count */
+};
+
 /**
  * End @run, and release @lock.
  *
- * @run        as rowlock_once_begin() has set it
- * @code       for people: the exit status of the job, or a number of your own
- * @succeeded  not 0: no other run is begun in this window
+ * @run   as rowlock_once_begin() has set it
+ * @code  for people: the exit status of the job, or a number of your own
  *
- * Returns 0. ROWLOCK_EDONE: @succeeded is 0, but the run's own transaction has
- * noted its success (rowlock_once_sql()), and was committed. ROWLOCK_ELOST: the
- * lock was lost before, so nothing is noted, and
- * another may have begun to run. ROWLOCK_EUNKNOWN: no answer came in time, and
- * whether the success is noted is not known: call again, which reads it. Then
- * the lock stays as it is; after every other code it is released. Other codes
- * are those of the server: nothing is noted. Blocks up to twice
- * call_timeout_ms.
+ * Returns 0: released, and a success is noted; the end of another run is noted
+ * if the server can be reached, else that run counts as one that died.
+ * ROWLOCK_EDONE: released; @how was no success, but the run's own transaction
+ * has noted its success (rowlock_once_sql()), and was committed. ROWLOCK_ELOST:
+ * the lock was lost before, so no success is noted, and another run may have
+ * begun. ROWLOCK_EDB: a success cannot be noted: the server refuses it, or the
+ * run's row is gone. ROWLOCK_EUNKNOWN: no answer came in time, and whether the
+ * success is noted is not known: call again, which reads it. ROWLOCK_EINVAL:
+ * @run was not begun; ROWLOCK_EHELD: the lock is held more than once; codes of
+ * rowlock_release(). After all codes but the first three the lock is still
+ * held: call again, or rowlock_release(). Blocks up to twice call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_once_end(struct rowlock *lock,
 					       const struct rowlock_run *run,
-					       int code, int succeeded,
+					       int code,
+					       enum rowlock_run_end how,
 					       struct rowlock_errinfo *reterr);
 
 /**
@@ -120,16 +136,17 @@ typedef int (*rowlock_run_fn)(struct rowlock *lock, void *arg);
 /**
  * Run @fn once per window: acquire, begin, call, end.
  *
- * Returns 0: @fn has run, and its end is noted: a success if it returned 0.
- * ROWLOCK_ELOST, ROWLOCK_EUNKNOWN: as of rowlock_once_end(), or of an acquire;
- * every other code is rowlock_new()'s, rowlock_acquire()'s,
- * rowlock_once_begin()'s or rowlock_once_end()'s.
+ * Returns 0: @fn has run; if it returned 0, its success is noted. Every other
+ * code is rowlock_new()'s, rowlock_acquire()'s, rowlock_once_begin()'s or
+ * rowlock_once_end()'s; @fn can tell by @arg whether it has run.
  *
  * @options  as in rowlock_new()
  * @window   as of rowlock_once_begin(); it is not changed
  * @wait_ms  as in rowlock_acquire()
  *
- * Blocks as these do. Any thread.
+ * Blocks as these do. While a success cannot be noted, as the server is away or
+ * read-only, it tries again for as long as the lock is held, up to a TTL. Any
+ * thread.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_execute_once(
     struct rowlock_client *client, const char *name,

@@ -24,6 +24,7 @@ CREATE TABLE IF NOT EXISTS job_run (
 	name VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
 		COMMENT 'of the lease that it ran under',
 	run BIGINT UNSIGNED NOT NULL COMMENT 'a random number',
+	number BIGINT UNSIGNED NOT NULL COMMENT 'of the name''s runs, in their order',
 	from_at DATETIME(6) NOT NULL COMMENT 'the window, UTC: from this moment',
 	until_at DATETIME(6) NOT NULL COMMENT '... until before this one',
 	nth INT UNSIGNED NOT NULL COMMENT 'run of its window',

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "api/release.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/sized.h"
@@ -24,6 +25,8 @@
 #include "strategy/job_run.h"
 
 #define KEEPS 20
+#define NO_SUCH_TABLE 1146
+#define PAUSE_MS 250
 #define SECOND_US 1000000
 
 /* The year 9999: SQL knows no later times. */
@@ -52,6 +55,8 @@ int rowlock_server_time(struct rowlock_client *client, int64_t *ret_us,
 	struct rowlock_errinfo error;
 	enum rlk_fault fault;
 
+	if (!code && !ret_us)
+		code = rlk_fail_null("where to write the time", reterr);
 	if (code)
 		return code;
 	fault = rlk_client_persist(client, rlk_client_call_until(client),
@@ -93,7 +98,11 @@ static int read_run(const struct rowlock_run *given, const char *what,
 	    rlk_options_read("run", given, ret_run, sizeof(*ret_run), reterr);
 	if (code)
 		return code;
-	if (given->size < sizeof(*ret_run) || !is_window(ret_run))
+	if (given->size < sizeof(*ret_run))
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"%s: size is not sizeof(struct rowlock_run)",
+				what);
+	if (!is_window(ret_run))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"%s: from_us and until_us must be a window of "
 				"1 us to 366 days, after 1970",
@@ -246,6 +255,11 @@ static int begin(struct rowlock *lock, struct rlk_hold *hold,
 	    rlk_client_persist(client, until, claim, &beginning, reterr),
 	    reterr);
 
+	if (code && reterr->mysql == NO_SUCH_TABLE)
+		return fail(lock, "begin", ROWLOCK_ESCHEMA,
+			    "the table job_run is not there; run "
+			    "'rowlock-migrate'",
+			    reterr);
 	if (code) {
 		rlk_prefix(reterr, "begin " RLK_LOCK_FORMAT ": ",
 			   RLK_LOCK_ARGS(lock));
@@ -275,13 +289,17 @@ int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
 	hold = enter(lock, "begin", &code, reterr);
 	if (!hold)
 		return code;
-	mine.id = rlk_random();
-	mine.attempt = hold->attempt;
+	/* One that was claimed without an answer is claimed anew. */
+	if (!mine.id || mine.attempt)
+		mine.id = rlk_random();
+	mine.attempt = 0;
 	code = begin(lock, hold, &mine, &error);
-	leave(lock, hold, false);
 	if (!code)
-		*run = mine;
-	else if (reterr)
+		mine.attempt = hold->attempt;
+	leave(lock, hold, false);
+	run->id = mine.id;
+	run->attempt = mine.attempt;
+	if (code && reterr)
 		*reterr = error;
 	return code;
 }
@@ -291,7 +309,7 @@ int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
 struct ending {
 	const struct rlk_job_run *row;
 	int code;
-	bool succeeded;
+	enum rowlock_run_end how;
 	enum rlk_job_end end;
 	bool unanswered;
 };
@@ -302,7 +320,9 @@ static enum rlk_fault end_step(struct rlk_conn *conn, void *arg,
 	struct ending *ending = arg;
 	enum rlk_fault fault;
 
-	if (!ending->succeeded)
+	if (ending->how == ROWLOCK_RUN_NOT_STARTED)
+		return rlk_job_run_undo(conn, ending->row, reterr);
+	if (ending->how == ROWLOCK_RUN_FAILED)
 		return rlk_job_run_fail(conn, ending->row, ending->code,
 					&ending->end, reterr);
 	fault = rlk_job_run_succeed(conn, ending->row, ending->code,
@@ -329,7 +349,8 @@ static int fail_end(const struct rowlock *lock, int code, const char *words,
 	return code;
 }
 
-/* It has succeeded: note that, which gives the lease back. */
+/* It has succeeded: note that, which gives the lease back. An end that was not
+ * answered before may have done it. */
 static int succeed(struct rowlock *lock, struct rlk_hold *hold,
 		   struct ending *ending, int64_t until,
 		   struct rowlock_errinfo *reterr)
@@ -339,7 +360,7 @@ static int succeed(struct rowlock *lock, struct rlk_hold *hold,
 	    client, rlk_client_persist(client, until, end_step, ending, reterr),
 	    reterr);
 
-	if (code && ending->unanswered)
+	if (code && (ending->unanswered || hold->guard.commit_may_come))
 		return fail_end(lock, ROWLOCK_EUNKNOWN,
 				"no answer, and whether its success is noted "
 				"is not known",
@@ -366,7 +387,7 @@ static int end(struct rowlock *lock, struct rlk_hold *hold,
 	struct rowlock_errinfo error;
 	int code;
 
-	if (!ending->succeeded) {
+	if (ending->how != ROWLOCK_RUN_SUCCEEDED) {
 		/* If it is not noted, it counts as a run that died. */
 		rlk_client_persist(client, until, end_step, ending, &error);
 		leave(lock, hold, false);
@@ -381,7 +402,7 @@ static int end(struct rowlock *lock, struct rlk_hold *hold,
 	if (!code)
 		rlk_release_gone(lock, hold, until);
 	leave(lock, hold, code == ROWLOCK_EUNKNOWN);
-	if (code && code != ROWLOCK_EUNKNOWN)
+	if (code == ROWLOCK_ELOST)
 		rlk_release(lock, rlk_client_call_until(client), NULL);
 	if (code && reterr)
 		*reterr = error;
@@ -389,10 +410,11 @@ static int end(struct rowlock *lock, struct rlk_hold *hold,
 }
 
 int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
-		     int code, int succeeded, struct rowlock_errinfo *reterr)
+		     int code, enum rowlock_run_end how,
+		     struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
-	struct ending ending = { .code = code, .succeeded = succeeded };
+	struct ending ending = { .code = code, .how = how };
 	int refused = rlk_lock_refuses(lock, reterr);
 	struct rlk_request request;
 	struct rlk_job_run row;
@@ -401,15 +423,19 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 
 	if (!refused)
 		refused = read_run(run, "end", &mine, reterr);
+	if (!refused &&
+	    (!mine.id || !mine.attempt || how > ROWLOCK_RUN_NOT_STARTED))
+		refused = fail(lock, "end", ROWLOCK_EINVAL,
+			       "the run was not begun, or there is no such end",
+			       reterr);
 	if (refused)
 		return refused;
 	hold = enter(lock, "end", &refused, reterr);
 	if (!hold)
 		return refused;
+	/* Its hold is over, and this one is another's. */
 	if (hold->attempt != mine.attempt) {
 		leave(lock, hold, false);
-		rlk_release(lock, rlk_client_call_until(lock->name->client),
-			    NULL);
 		return fail_lost(lock, reterr);
 	}
 	request = rlk_hold_request(hold);
@@ -420,17 +446,37 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 
 /* ---------------------------------------------------------------- execute */
 
-/* A success of which it is not known whether it is noted is looked for as long
- * as the lock is held. */
+/* A later try may note it. */
+static bool passes(int code)
+{
+	return code == ROWLOCK_EUNKNOWN || code == ROWLOCK_ECONNECT ||
+	       code == ROWLOCK_EREADONLY;
+}
+
+/* Note the end. @fn may have left levels of the hold. */
 static int end_surely(struct rowlock *lock, const struct rowlock_run *run,
 		      int result, struct rowlock_errinfo *reterr)
 {
+	const struct rowlock_client *client = lock->name->client;
+	int64_t until = rlk_after(rlk_now(client->clock), client->ttl_ms);
+	enum rowlock_run_end how =
+	    result ? ROWLOCK_RUN_FAILED : ROWLOCK_RUN_SUCCEEDED;
+	_cleanup_(rlk_sleeper_fini) struct rlk_sleeper sleeper =
+	    RLK_SLEEPER_NULL;
+	bool sleeps = rlk_sleeper_init(&sleeper, client->clock) == 0;
 	int code;
 
-	do
-		code = rowlock_once_end(lock, run, result, result == 0, reterr);
-	while (code == ROWLOCK_EUNKNOWN && rowlock_held(lock));
-	return code == ROWLOCK_EDONE ? 0 : code;
+	for (;;) {
+		int64_t now = rlk_now(client->clock);
+
+		code = rowlock_once_end(lock, run, result, how, reterr);
+		if (code == ROWLOCK_EHELD && rowlock_release(lock, NULL) == 0)
+			continue;
+		if (!passes(code) || !rowlock_held(lock) || now >= until ||
+		    !sleeps)
+			return code == ROWLOCK_EDONE ? 0 : code;
+		rlk_sleeper_wait(&sleeper, rlk_after(now, PAUSE_MS), -1);
+	}
 }
 
 int rowlock_execute_once(struct rowlock_client *client, const char *name,

@@ -45,9 +45,10 @@ static const struct rlk_stmt_def lease_there = {
 
 static const struct rlk_stmt_def claim = {
 	"begin the run",
-	"INSERT INTO job_run (name, run, from_at, until_at, nth, began_at,"
-	" host, pid, program)"
-	" SELECT l.name, ?, ?, ?, COALESCE(MAX(j.nth), 0) + 1,"
+	"INSERT INTO job_run (name, run, number, from_at, until_at, nth,"
+	" began_at, host, pid, program)"
+	" SELECT l.name, ?, COALESCE((SELECT MAX(o.number) FROM job_run o"
+	" WHERE o.name = l.name), 0) + 1, ?, ?, COALESCE(MAX(j.nth), 0) + 1,"
 	" UTC_TIMESTAMP(6), COALESCE(MAX(s.host), ''),"
 	" COALESCE(MAX(s.pid), 0), COALESCE(MAX(s.program), '')"
 	" FROM business_lease l"
@@ -58,7 +59,8 @@ static const struct rlk_stmt_def claim = {
 	" AND UTC_TIMESTAMP(6) >= ? AND UTC_TIMESTAMP(6) < ?"
 	" GROUP BY l.name"
 	" HAVING COALESCE(MAX(j.succeeded), 0) = 0"
-	" AND COALESCE(MAX(j.nth), 0) < ?",
+	" AND COALESCE(MAX(j.nth), 0) < ?"
+	" ON DUPLICATE KEY UPDATE number = job_run.number",
 	.once = true,
 };
 
@@ -85,20 +87,34 @@ static const struct rlk_stmt_def run_there = {
 	.once = true,
 };
 
-/* The oldest of those that are kept is the last but @keep. */
-#define FORGET(of_kind)                                                        \
+static const struct rlk_stmt_def undo = {
+	"undo the run",
+	"DELETE " RUN " AND succeeded = 0",
+	.once = true,
+};
+
+/* The newest that goes has as many newer ones as are kept. */
+#define FORGET(of_kind, more)                                                  \
 	{                                                                      \
 		"forget runs",                                                 \
 		    "DELETE j FROM job_run j JOIN"                             \
-		    " (SELECT began_at FROM job_run WHERE name = ?"            \
-		    " AND succeeded " of_kind " ORDER BY began_at DESC"        \
+		    " (SELECT number FROM job_run WHERE name = ?"              \
+		    " AND succeeded " of_kind " ORDER BY number DESC"          \
 		    " LIMIT 1 OFFSET ?) k"                                     \
 		    " WHERE j.name = ? AND j.succeeded " of_kind               \
-		    " AND j.began_at <= k.began_at",                           \
+		    " AND j.number <= k.number" more,                          \
 		    .once = true,                                              \
 	}
 
-static const struct rlk_stmt_def forget[] = { FORGET("= 0"), FORGET("> 0") };
+/* A clock that is set back by hours comes to windows of which a run has
+ * succeeded: their rows have to be there. */
+static const struct rlk_stmt_def forget_failures = FORGET("= 0", "");
+static const struct rlk_stmt_def forget_old =
+    FORGET("> 0", " AND j.until_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY");
+static const struct rlk_stmt_def forget_many = FORGET("> 0", "");
+
+/* Successes of a day that are kept: as many as its minutes. */
+#define OF_A_DAY 1440
 
 /* ------------------------------------------------------------ transaction */
 
@@ -120,6 +136,20 @@ static enum rlk_fault transact(struct rlk_conn *conn, body_fn body, void *arg,
 	if (fault || !commit)
 		rlk_transaction_roll_back(conn);
 	return fault;
+}
+
+static enum rlk_fault run_it(struct rlk_conn *conn,
+			     const struct rlk_stmt_def *def,
+			     const struct rlk_job_run *run,
+			     struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(run->request->name),
+		rlk_u64(run->id),
+	};
+	struct rlk_reply reply;
+
+	return rlk_stmt_run(conn, def, params, &reply, reterr);
 }
 
 /* The run's row, as it is committed, and by this transaction.
@@ -240,10 +270,11 @@ static enum rlk_fault claim_body(struct rlk_conn *conn, void *arg,
 		    find_run(conn, claiming->run, &found, &succeeded, reterr);
 	if (fault)
 		return fault;
-	if (!found)
-		return insert(conn, claiming, ret_commit, reterr);
-	claiming->claim = RLK_CLAIMED;
-	return RLK_DONE;
+	/* By a claim whose answer was lost. It is made anew, as its window may
+	 * be over by now, or have had a success. */
+	if (found && !succeeded)
+		fault = run_it(conn, &undo, claiming->run, reterr);
+	return fault ? fault : insert(conn, claiming, ret_commit, reterr);
 }
 
 enum rlk_fault rlk_job_run_claim(struct rlk_conn *conn,
@@ -371,19 +402,37 @@ enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
 	return fault;
 }
 
+enum rlk_fault rlk_job_run_undo(struct rlk_conn *conn,
+				const struct rlk_job_run *run,
+				struct rowlock_errinfo *reterr)
+{
+	return run_it(conn, &undo, run, reterr);
+}
+
 enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn, const char *name,
 				  unsigned int keep,
 				  struct rowlock_errinfo *reterr)
 {
-	const struct rlk_value params[] = {
-		rlk_text(name),
-		rlk_u64(keep),
-		rlk_text(name),
+	const struct {
+		const struct rlk_stmt_def *def;
+		unsigned int keep;
+	} steps[] = {
+		{ &forget_failures, keep },
+		{ &forget_old, keep },
+		{ &forget_many, keep > OF_A_DAY ? keep : OF_A_DAY },
 	};
 	enum rlk_fault fault = RLK_DONE;
 	struct rlk_reply reply;
 
-	for (size_t i = 0; i < 2 && !fault; i++)
-		fault = rlk_stmt_run(conn, &forget[i], params, &reply, reterr);
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(steps) && !fault; i++) {
+		const struct rlk_value params[] = {
+			rlk_text(name),
+			rlk_u64(steps[i].keep),
+			rlk_text(name),
+		};
+
+		fault =
+		    rlk_stmt_run(conn, steps[i].def, params, &reply, reterr);
+	}
 	return fault;
 }

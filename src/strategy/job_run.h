@@ -62,8 +62,14 @@ enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
 				enum rlk_job_end *ret_end,
 				struct rowlock_errinfo *reterr);
 
+/** @run was claimed, and not begun: delete its row. */
+enum rlk_fault rlk_job_run_undo(struct rlk_conn *conn,
+				const struct rlk_job_run *run,
+				struct rowlock_errinfo *reterr);
+
 /** Delete the oldest runs of the name, but for @keep that succeeded and @keep
- *  that did not. */
+ *  that did not; successes of a window that is over since less than a day stay,
+ *  too, up to 1,440. */
 enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn, const char *name,
 				  unsigned int keep,
 				  struct rowlock_errinfo *reterr);

@@ -34,13 +34,14 @@ int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
 }
 
 int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
-		     int code, int succeeded, struct rowlock_errinfo *reterr)
+		     int code, enum rowlock_run_end how,
+		     struct rowlock_errinfo *reterr)
 {
 	int r =
 	    fake_ask(NULL, reterr, "once_end code=%d succeeded=%d id=%" PRIu64,
-		     code, succeeded, run->id);
+		     code, (int) how, run->id);
 
-	if (r != ROWLOCK_EUNKNOWN)
+	if (r == 0 || r == ROWLOCK_ELOST || r == ROWLOCK_EDONE)
 		fake_let_go(lock);
 	return r;
 }

@@ -396,6 +396,10 @@ class Doctor(ToolTest):
         for do, undo, reason in (
                 ("ALTER TABLE lock_permits ENGINE=MyISAM",
                  "ALTER TABLE lock_permits ENGINE=InnoDB", "not InnoDB"),
+                ("ALTER TABLE job_run ENGINE=MyISAM",
+                 "ALTER TABLE job_run ENGINE=InnoDB", "not InnoDB"),
+                ("RENAME TABLE job_run TO job_run_away",
+                 "RENAME TABLE job_run_away TO job_run", "job_run is gone"),
                 ("DELETE FROM lock_token_floor",
                  "INSERT INTO lock_token_floor VALUES (1, 0, NULL)",
                  "no token can be drawn")):

@@ -2,10 +2,12 @@
 """Jobs that succeed once per window of the server's time: 'rowlock run --once-per'."""
 import datetime
 import os
+import threading
 import unittest
 
 import harness
-from harness import (EBUSY, ECONNECT, EDONE, ELOST, EOVER, EUNKNOWN, ToolTest)
+from harness import (EBUSY, ECONNECT, EDB, EDONE, ELOST, EOVER, EREADONLY, EUNKNOWN,
+                     ToolTest)
 
 UTC = datetime.timezone.utc
 ZONES = os.path.isdir("/usr/share/zoneinfo/Europe")
@@ -140,9 +142,11 @@ class Once(ToolTest):
         self.assertIn("nothing to do", err)
 
     def test_a_window_that_is_over_or_a_name_in_use_is_not_acquired(self):
-        for answers in ({"once_begin": [f"reply {EOVER} over"]},
-                        {"acquire": [f"reply {EBUSY} busy"]}):
-            self.assertEqual(self.run_job("--once-per=day", **answers), (1, "", ""))
+        for answers, says in (({"once_begin": [f"reply {EOVER} over"]}, "over"),
+                              ({"acquire": [f"reply {EBUSY} busy"]}, "")):
+            code, out, err = self.run_job("--once-per=day", **answers)
+            self.assertEqual((code, out), (1, ""))
+            self.assertEqual(err, f"rowlock: run: {says}\n" if says else "")
             self.assertEqual(self.run_job("--once-per=day", "-E", "9", **answers)[0], 9)
 
     def test_a_run_that_cannot_be_begun_does_not_run(self):
@@ -155,11 +159,53 @@ class Once(ToolTest):
             self.assertIn("no way", err)
 
     def test_a_success_that_is_not_noted_is_told(self):
-        for number, code in ((ELOST, 124), (ECONNECT, 125)):
+        for number, code in ((ELOST, 124), (EDB, 125)):
             got, _, err = self.run_job("--once-per=day",
                                        once_end=[f"reply {number} not noted"])
             self.assertEqual(got, code)
             self.assertIn("not noted", err)
+
+    def test_a_success_is_noted_when_the_server_is_back(self):
+        for number in (ECONNECT, EREADONLY):
+            ends = [[f"reply {number} away"], ["reply 0"]]
+            code, _, err = self.run_job("--once-per=day",
+                                        once_end=lambda call, ends=ends: ends.pop(0))
+            self.assertEqual((code, ends), (0, []))
+            self.assertIn("away; asks again", err)
+
+    def test_a_signal_ends_the_tries(self):
+        process = None
+        started = threading.Event()
+
+        def end(_):
+            started.wait()
+            if self.fake.seen.count("once_end") == 2:
+                process.terminate()
+            return [f"reply {EUNKNOWN} not known"]
+        self.fake.answers = {"server_time": [f"reply 0 {us('2026-11-29 11:00:00')}"],
+                             "once_end": end}
+        process = self.start("run", "--once-per=day", "j", "true")
+        started.set()
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 125)
+        self.assertIn("not known", err)
+
+    def test_a_run_that_is_ended_by_a_signal_has_its_code(self):
+        self.fake.answers = {"server_time": [f"reply 0 {us('2026-11-29 11:00:00')}"]}
+        process = self.start("run", "--once-per=day", "j", "sh", "-c",
+                             "echo up; exec sleep 1000")
+        process.stdout.readline()
+        process.terminate()
+        self.finish(process)
+        call = self.fake.expect("once_end")
+        self.assertEqual((call.number("code"), call.number("succeeded")), (143, 0))
+
+    def test_a_failed_run_that_is_not_released_is_told(self):
+        code, _, err = self.run_job("--once-per=day", "--release-exit-code=99",
+                                    job=("sh", "-c", "exit 5"),
+                                    once_end=[f"reply {EDB} no"])
+        self.assertEqual(code, 99)
+        self.assertIn("stays locked", err)
 
     def test_an_unknown_end_is_asked_for_again(self):
         ends = [[f"reply {EUNKNOWN} not known"]] * 2 + [["reply 0"]]
@@ -194,6 +240,7 @@ class Once(ToolTest):
                 (["--once-per=day", "--zone=../../../etc/passwd"], "no zone"),
                 (["--once-per=day", "--zone="], "no zone"),
                 (["--once-per=day", "--zone=tzdata.zi"], "no zone"),
+                (["--once-per=day", "--zone=right/Europe/Berlin"], "no zone"),
                 (["--once-per=hour", "--zone=Europe/Berlin"], "day or week"),
                 (["--once-per=day", "--offset=24h"], "less than the window"),
                 (["--once-per=day", "--offset=1ms"], "whole seconds"),

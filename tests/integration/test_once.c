@@ -236,6 +236,7 @@ CASE(a_stale_transaction_notes_no_success,
 	assert_int_equal(end_by_text(sql, lock, &run, "COMMIT"), 1242);
 	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EDB,
 		    &err);
+	assert_ok(rowlock_release(lock, &err));
 	test_sql_end(sql);
 	test_client_end(other);
 	test_end(lock, client);
@@ -257,7 +258,47 @@ CASE(the_last_runs_are_kept, "the last runs are kept")
 	}
 	assert_int_equal(runs_of(sql, name, "1"), 20);
 	assert_int_equal(runs_of(sql, name, "nth <= 10"), 0);
-	assert_ok(rowlock_release(lock, &err));
+	/* The clock was a day ahead, and is set back. */
+	test_sql(sql,
+		 "UPDATE job_run SET began_at = began_at + INTERVAL 1 DAY"
+		 " WHERE name = '%s'",
+		 name);
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 1);
+	test_sql_end(sql);
+	test_end(lock, client);
+}
+
+#define SUCCEEDED                                                              \
+	"UPDATE job_run SET succeeded = 1, began_at = UTC_TIMESTAMP(6)"        \
+	" - INTERVAL 2 HOUR, until_at = UTC_TIMESTAMP(6) - INTERVAL %d HOUR"   \
+	" WHERE name = '%s'"
+
+/* A clock that is set back by hours comes to their windows. */
+CASE(successes_of_a_day_are_kept, "the successes of a day are kept")
+{
+	const char *name = test_name("day");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock *lock = acquire(client, name);
+	struct rowlock_run run = window_of(client);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+
+	for (int i = 0; i < 25; i++) {
+		assert_ok(rowlock_once_begin(lock, &run, &err));
+		assert_ok(rowlock_once_end(lock, &run, i, 0, &err));
+		test_sql(sql, SUCCEEDED, 1, name);
+		assert_ok(rowlock_acquire(lock, 0, &err));
+	}
+	assert_int_equal(runs_of(sql, name, "1"), 25);
+	test_sql(sql, SUCCEEDED, 25, name);
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 20);
+	assert_int_equal(runs_of(sql, name, "succeeded = 1 AND code < 5"), 0);
+	assert_ok(
+	    rowlock_once_end(lock, &run, 0, ROWLOCK_RUN_NOT_STARTED, &err));
+	assert_int_equal(runs_of(sql, name, "succeeded = 0"), 0);
 	test_sql_end(sql);
 	test_end(lock, client);
 }

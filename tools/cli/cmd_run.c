@@ -82,7 +82,8 @@ static int run(struct request *request, struct signals *signals,
 
 int cmd_run(int argc, char **argv, struct common *common)
 {
-	struct job job = { .per = NULL };
+	struct signals signals = { .fd = -1 };
+	struct job job = { .signals = &signals };
 	struct request request = {
 		.task = {
 			.title = "run",
@@ -96,7 +97,6 @@ int cmd_run(int argc, char **argv, struct common *common)
 		.conflict_code = EXIT_NOT,
 	};
 	_cleanup_(guard_stop) struct guard guard = { .fd = -1 };
-	struct signals signals = { .fd = -1 };
 	int code = task_parse(&request.task, argc, argv, "+s:nw:E:t:c:vhV",
 			      options, take_option);
 

@@ -136,7 +136,8 @@ FAKE(a_lost_lease_notes_nothing, "a lost lease notes nothing")
 	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_ELOST,
 		    &err);
 	assert_false(fake_job.succeeded);
-	assert_true(fake_lease("job") == 0);
+	/* The later hold stays. */
+	assert_ok(rowlock_release(lock, &err));
 }
 
 FAKE(a_lost_lease_begins_nothing, "a lost lease begins nothing")
@@ -150,8 +151,8 @@ FAKE(a_lost_lease_begins_nothing, "a lost lease begins nothing")
 	assert_int_equal(fake_job.runs, 0);
 }
 
-FAKE(what_the_server_refuses_is_not_noted_and_released,
-     "what the server refuses is not noted, and released")
+FAKE(what_the_server_refuses_is_not_noted,
+     "what the server refuses is not noted, and the lock is held")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -168,7 +169,54 @@ FAKE(what_the_server_refuses_is_not_noted_and_released,
 	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EDB,
 		    &err);
 	assert_false(fake_job.succeeded);
-	assert_true(fake_lease("job") == 0);
+	assert_true(rowlock_held(lock));
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_true(fake_job.succeeded);
+}
+
+/* The answer to the first end is lost, and then there is no way to the server:
+ * "it is not noted" would be a lie. */
+FAKE(an_end_that_was_unknown_stays_so, "an end that was unknown stays so")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	fake_next(FAKE_JOB_SUCCEED, (struct fake_answer){ .given = true,
+							  .result = RLK_UNKNOWN,
+							  .ms = 11000 });
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EUNKNOWN,
+		    &err);
+	fake_next(FAKE_JOB_SUCCEED, refused);
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EUNKNOWN,
+		    &err);
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_true(fake_job.succeeded);
+}
+
+FAKE(a_claim_that_stays_unknown_counts_once,
+     "a claim that stays unknown counts once")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	run.most = 1;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_JOB_CLAIM, (struct fake_answer){ .given = true,
+							.result = RLK_UNKNOWN,
+							.ms = 11000 });
+	assert_int_not_equal(rowlock_once_begin(lock, &run, &err), 0);
+	assert_int_equal(fake_job.runs, 1);
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_int_equal(fake_job.runs, 1);
+	/* Nor does one whose work was not started. */
+	assert_ok(
+	    rowlock_once_end(lock, &run, 0, ROWLOCK_RUN_NOT_STARTED, &err));
+	assert_int_equal(fake_job.runs, 0);
+	assert_false(rowlock_held(lock));
 }
 
 FAKE(what_cannot_be_served_is_refused, "what cannot be served is refused")
@@ -221,6 +269,44 @@ FAKE(success_that_its_transaction_noted_stays,
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EDONE, &err);
 	assert_ok(rowlock_release(lock, &err));
+}
+
+FAKE(what_was_not_begun_is_not_ended, "what was not begun is not ended")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_code(rowlock_server_time(client, NULL, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_true(rowlock_held(lock));
+	assert_ok(rowlock_release(lock, &err));
+}
+
+static int work_and_hold_on(struct rowlock *lock, void *arg)
+{
+	(void) arg;
+	return rowlock_acquire(lock, 0, NULL);
+}
+
+/* Levels that the work has left are one, a server that is away another. */
+FAKE(execute_notes_the_end_in_spite_of_obstacles,
+     "execute notes the end in spite of obstacles")
+{
+	FAKE_CLIENT();
+	const struct rowlock_run window = day();
+	const struct fake_answer away = { .given = true,
+					  .skip = true,
+					  .result = RLK_REFUSED,
+					  .code = ROWLOCK_EREADONLY,
+					  .ms = 250 };
+
+	fake_next(FAKE_JOB_SUCCEED, away);
+	assert_ok(rowlock_execute_once(client, "job", NULL, &window, 0,
+				       work_and_hold_on, NULL, &err));
+	assert_true(fake_job.succeeded);
 }
 
 static int work(struct rowlock *lock, void *arg)

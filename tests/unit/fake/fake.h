@@ -83,6 +83,7 @@ enum fake_op {
 	FAKE_JOB_CLAIM,    /* .name; .id is the run */
 	FAKE_JOB_SUCCEED,  /* likewise */
 	FAKE_JOB_FAIL,     /* likewise */
+	FAKE_JOB_UNDO,     /* likewise */
 	FAKE_JOB_FORGET,   /* .name; .id is how many are kept */
 	FAKE_HEAVIEST,     /* who stands; .name, .id is above which weight */
 	FAKE_OPS,

@@ -31,8 +31,10 @@ static enum rlk_claim claim(const struct rlk_job_run *run)
 {
 	if (!has_lease(run))
 		return RLK_CLAIM_LOST;
-	if (fake_job.id == run->id)
-		return RLK_CLAIMED;
+	if (fake_job.id == run->id && !fake_job.succeeded) {
+		fake_job.id = 0;
+		fake_job.runs--;
+	}
 	if (fake_job.succeeded)
 		return RLK_CLAIM_DONE;
 	if (fake_job.runs >= run->most)
@@ -96,6 +98,20 @@ enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
 		*ret_end = fake_job.succeeded ? RLK_JOB_DONE : RLK_JOB_NOTED;
 		if (!fake_job.succeeded)
 			fake_job.code = code;
+	}
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+enum rlk_fault rlk_job_run_undo(struct rlk_conn *conn,
+				const struct rlk_job_run *run,
+				struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_JOB_UNDO, .conn = conn };
+	struct fake_call call = call_of(run);
+
+	if (world_begin(&op, &call) && fake_job.id == run->id) {
+		fake_job.id = 0;
+		fake_job.runs--;
 	}
 	return world_fault(&op, RLK_DONE, reterr);
 }

@@ -60,8 +60,8 @@ static const struct right {
 	  "UPDATE lock_permits SET permits = permits" NO_ROW },
 	{ "job_run", "SELECT", "SELECT name FROM job_run" NO_ROW },
 	{ "job_run", "INSERT",
-	  "INSERT INTO job_run (name, run, from_at, until_at, nth, began_at) "
-	  "SELECT '', 0, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), 1, "
+	  "INSERT INTO job_run (name, run, number, from_at, until_at, nth, "
+	  "began_at) SELECT '', 0, 0, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), 1, "
 	  "UTC_TIMESTAMP(6)" FROM_NONE },
 	{ "job_run", "UPDATE", "UPDATE job_run SET code = code" NO_ROW },
 	{ "job_run", "DELETE", "DELETE FROM job_run" NO_ROW },
@@ -118,6 +118,7 @@ static void judge_schema(struct patient *patient)
 {
 	struct findings *findings = &patient->findings;
 	uint64_t version = 0, floor = 0;
+	struct rowlock_errinfo error;
 
 	if (read_number(patient, "SELECT MAX(version) FROM rowlock_schema",
 			&version) &&
@@ -139,6 +140,14 @@ static void judge_schema(struct patient *patient)
 			     "* UNIX_TIMESTAMP(), UTC_TIMESTAMP(6))",
 			     "the row of lock_token_floor is gone: no token "
 			     "can be drawn");
+	if (version >= RLK_SCHEMA_VERSION &&
+	    rlk_stmt_text(patient->conn, "SELECT name FROM job_run" NO_ROW,
+			  &error) &&
+	    error.mysql == NO_TABLE)
+		findings_add(findings, SECTION_SCHEMA, VERDICT_WRONG,
+			     "rowlock-migrate",
+			     "the table job_run is gone: 'rowlock run "
+			     "--once-per' cannot work");
 	if (!findings_has(findings, SECTION_SCHEMA) &&
 	    rlk_conn_usable(patient->conn))
 		findings_add(findings, SECTION_SCHEMA, VERDICT_OK, NULL,

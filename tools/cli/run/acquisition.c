@@ -153,8 +153,8 @@ static int begin_job(struct acquisition *acquisition)
 	int r = job_begin(acquisition->job, lock, &acquisition->error);
 
 	/* The reason is told already. */
-	if (r < 0 && rowlock_release(lock, NULL) < 0)
-		return r;
+	if (r < 0)
+		rowlock_release(lock, NULL);
 	return r;
 }
 

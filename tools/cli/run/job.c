@@ -12,12 +12,14 @@
 #include <string.h>
 
 #include "command.h"
+#include "common/pace.h"
 #include "common/report.h"
 #include "common/text.h"
 
 #define HOUR_MS 3600000ull
 #define DAY_MS (24 * HOUR_MS)
 #define RETRIES_MOST 1000000
+#define PAUSE_MS 250
 
 void job_option(struct job *job, int option, const char *argument)
 {
@@ -218,20 +220,40 @@ bool job_succeeded(const struct job *job, int code)
 	return code >= 0 && code <= JOB_CODE_MOST && job->succeeds[code];
 }
 
-int job_end(struct job *job, struct rowlock *lock, int code,
-	    struct rowlock_errinfo *error)
+static bool is_told_to_end(struct signals *signals)
 {
-	bool told = false;
-	int r = rowlock_once_end(lock, &job->run, code,
-				 job_succeeded(job, code), error);
+	int signal;
 
-	while (r == ROWLOCK_EUNKNOWN && rowlock_held(lock)) {
+	while ((signal = signals_next(signals)) != 0)
+		if (signals_is_fatal(signal))
+			return true;
+	return false;
+}
+
+int job_end(struct job *job, struct rowlock *lock, int code,
+	    uint64_t patience_ms, struct rowlock_errinfo *error)
+{
+	uint64_t began = pace_now_ms();
+	enum rowlock_run_end how = !job->started ? ROWLOCK_RUN_NOT_STARTED
+				   : job_succeeded(job, code)
+				       ? ROWLOCK_RUN_SUCCEEDED
+				       : ROWLOCK_RUN_FAILED;
+	bool told = false;
+	int r;
+
+	if (code >= EXIT_KILLED)
+		code += EXIT_SIGNAL - EXIT_KILLED;
+	for (;;) {
+		r = rowlock_once_end(lock, &job->run, code, how, error);
+		if ((r != ROWLOCK_EUNKNOWN && !command_is_away(r)) ||
+		    !rowlock_held(lock) || is_told_to_end(job->signals) ||
+		    pace_now_ms() - began > patience_ms)
+			break;
 		if (!told)
 			report(ROWLOCK_LOG_WARNING, "run: %s; asks again",
 			       error->message);
 		told = true;
-		r = rowlock_once_end(lock, &job->run, code,
-				     job_succeeded(job, code), error);
+		pace_rest(PAUSE_MS);
 	}
 	job->begun = false;
 	return r;

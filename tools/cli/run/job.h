@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "run/signals.h"
 #include "run/window.h"
 
 /** Exit codes above are rowlock's own, or tell of a signal. */
@@ -26,14 +27,16 @@ struct job {
 	const char *retries;
 	const char *success_codes;
 	const char *done_code_text;
-	uint64_t most;          /* runs of a window; 0: any number */
-	unsigned int done_code; /* exit with it if there is nothing to do */
+	uint64_t most;           /* runs of a window; 0: any number */
+	unsigned int done_code;  /* exit with it if there is nothing to do */
+	struct signals *signals; /* one ends the tries to note its end */
 	bool succeeds[JOB_CODE_MOST + 1]; /* an exit code is a success */
 
 	/* Private. */
 	struct rowlock_run run;
 	bool chosen; /* run has its window */
 	bool begun;
+	bool started; /* its command was */
 };
 
 enum {
@@ -95,9 +98,9 @@ int job_guard_sql(const struct job *job, struct rowlock *lock, char *ret_text,
 /** Has a command that ended with @code succeeded? */
 bool job_succeeded(const struct job *job, int code);
 
-/** As rowlock_once_end(), again and again while its outcome is unknown and the
- *  lock held. */
+/** As rowlock_once_end(), again and again for @patience_ms, while the server is
+ *  away or the outcome unknown, and the lock held. */
 int job_end(struct job *job, struct rowlock *lock, int code,
-	    struct rowlock_errinfo *error);
+	    uint64_t patience_ms, struct rowlock_errinfo *error);
 
 #endif

@@ -114,14 +114,18 @@ int request_not_acquired(const struct request *request,
 	bool done = acquisition->result == ROWLOCK_EDONE;
 	bool held = acquisition->result == ROWLOCK_EBUSY ||
 		    acquisition->result == ROWLOCK_ETIMEDOUT;
-	bool conflict = done || held || acquisition->result == ROWLOCK_EOVER;
+	bool over = acquisition->result == ROWLOCK_EOVER;
+	bool conflict = done || held || over;
 
 	if (acquisition->result == ROWLOCK_ECANCELED)
 		return (int) request->conflict_code;
 	if (held && request->task.common->verbose)
 		acquisition_sight(acquisition, seen);
-	if (!conflict || request->task.common->verbose)
-		report(conflict ? ROWLOCK_LOG_INFO : ROWLOCK_LOG_ERROR,
+	/* A window without a success is told, or nobody would look. */
+	if (!conflict || over || request->task.common->verbose)
+		report(over       ? ROWLOCK_LOG_WARNING
+		       : conflict ? ROWLOCK_LOG_INFO
+				  : ROWLOCK_LOG_ERROR,
 		       "%s: %s%s%s", request->task.title,
 		       acquisition->error.message, *seen ? "; now " : "", seen);
 	if (done)

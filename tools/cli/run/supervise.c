@@ -385,10 +385,13 @@ static int start(struct run *run)
 	run->reach_ms = REACH_FIRST_MS;
 	run->reach_at = pace_now_ms() + REACH_FIRST_MS;
 	/* If the lock is near its end by now, do not start the command. */
-	if (run->deadline.phase == DEADLINE_WATCH)
+	if (run->deadline.phase == DEADLINE_WATCH) {
 		child_go(&run->child);
-	else
+		if (run->plan->ret_started)
+			*run->plan->ret_started = true;
+	} else {
 		child_fini(&run->child);
+	}
 	return 0;
 }
 

@@ -31,10 +31,11 @@ struct supervision {
 	const char *or_else; /* than to run rowlock as the command's user */
 	struct challenge *challenge; /* looks for a heavier candidate, if
 					started */
-	int *ret_told;  /* the last signal that was passed on, or that the
-			   terminal sent to the command, and asks for an end
-			   (signals_is_fatal()); one that does so for good
-			   stays */
+	int *ret_told;     /* the last signal that was passed on, or that the
+			      terminal sent to the command, and asks for an end
+			      (signals_is_fatal()); one that does so for good
+			      stays */
+	bool *ret_started; /* NULL, or set when the command is executed */
 	bool *ret_lost; /* set if the hold was lost meanwhile: a command itself
 			   may end with 124 */
 };

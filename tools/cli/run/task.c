@@ -363,6 +363,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		.challenge = &challenge,
 		.ret_told = &task->told,
 		.ret_lost = &task->lost,
+		.ret_started = task->job ? &task->job->started : NULL,
 	};
 	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
 	char guard_sql[ROWLOCK_GUARD_SQL_SIZE];
@@ -409,47 +410,11 @@ static int not_released(const struct task *task,
 	return task->tells_release ? (int) task->release_code : code;
 }
 
-/* The command has ended, and so has its run: note that, and release. */
-static int end_job(const struct task *task, struct acquisition *acquisition,
-		   int code)
-{
-	struct rowlock *lock = acquisition->hold.lock;
-	int r = job_end(task->job, lock, code, &acquisition->error);
-	bool done = r == ROWLOCK_EDONE || job_succeeded(task->job, code);
-
-	if (r == ROWLOCK_EDONE)
-		r = 0;
-	acquisition->result = r;
-	if (r == 0 && task->common->verbose && done)
-		report(ROWLOCK_LOG_INFO,
-		       "%s: '%s' on %s has succeeded in this window; released",
-		       task->title, task->name, acquisition->hold.server);
-	else if (r == 0 && task->common->verbose)
-		report(ROWLOCK_LOG_INFO,
-		       "%s: '%s' on %s has failed, and may be run again; "
-		       "released",
-		       task->title, task->name, acquisition->hold.server);
-	if (r == 0 || (r != ROWLOCK_ELOST && !job_succeeded(task->job, code)))
-		return code;
-	report(ROWLOCK_LOG_ERROR, "%s: %s", task->title,
-	       acquisition->error.message);
-	if (r == ROWLOCK_ELOST)
-		return code == EXIT_FAILED ? code : EXIT_LOST;
-	return EXIT_FAILED;
-}
-
 /* A release that returns LOST shows for the first time that the command was not
- * protected to its end. A hold seen lost before is freed with the handle. */
-int task_release(const struct task *task, struct acquisition *acquisition,
-		 int code)
+ * protected to its end. */
+static int judge_release(const struct task *task,
+			 struct acquisition *acquisition, int r, int code)
 {
-	int r;
-
-	if (task->lost)
-		return code;
-	if (acquisition->job && acquisition->job->begun)
-		return end_job(task, acquisition, code);
-	r = rowlock_release(acquisition->hold.lock, &acquisition->error);
 	acquisition->result = r;
 	if (r == ROWLOCK_ELOST && code != EXIT_FAILED) {
 		report(ROWLOCK_LOG_ERROR,
@@ -472,6 +437,49 @@ int task_release(const struct task *task, struct acquisition *acquisition,
 		report(ROWLOCK_LOG_INFO, "%s: released '%s' on %s", task->title,
 		       task->name, acquisition->hold.server);
 	return code;
+}
+
+/* The command has ended, and so has its run: note that, and release. */
+static int end_job(const struct task *task, struct acquisition *acquisition,
+		   int code)
+{
+	struct rowlock *lock = acquisition->hold.lock;
+	bool done = job_succeeded(task->job, code);
+	int r = job_end(task->job, lock, code, task_ttl_ms(task, acquisition),
+			&acquisition->error);
+
+	acquisition->result = r == ROWLOCK_EDONE ? 0 : r;
+	if (r == ROWLOCK_EDONE || (r == 0 && done)) {
+		if (task->common->verbose)
+			report(ROWLOCK_LOG_INFO,
+			       "%s: '%s' on %s has succeeded in this window; "
+			       "released",
+			       task->title, task->name,
+			       acquisition->hold.server);
+		return code;
+	}
+	if (!done)
+		return judge_release(task, acquisition, r, code);
+	report(ROWLOCK_LOG_ERROR, "%s: %s", task->title,
+	       acquisition->error.message);
+	if (r == ROWLOCK_ELOST)
+		return code == EXIT_FAILED ? code : EXIT_LOST;
+	rowlock_release(lock, NULL);
+	return EXIT_FAILED;
+}
+
+/* A hold seen lost before is freed with the handle. */
+int task_release(const struct task *task, struct acquisition *acquisition,
+		 int code)
+{
+	int r;
+
+	if (task->lost)
+		return code;
+	if (acquisition->job && acquisition->job->begun)
+		return end_job(task, acquisition, code);
+	r = rowlock_release(acquisition->hold.lock, &acquisition->error);
+	return judge_release(task, acquisition, r, code);
 }
 
 int task_run(struct task *task, struct acquisition *acquisition,

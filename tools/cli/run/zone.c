@@ -18,10 +18,11 @@
 #define DAY 86400
 #define END (131 * 366ll * DAY)
 
-/* No way out of the folder. */
+/* No way out of the folder, and no leap seconds, which the server has not. */
 static bool is_name(const char *name)
 {
 	return *name && *name != '/' && !strstr(name, "..") &&
+	       strncmp(name, "right/", 6) != 0 &&
 	       strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			    "abcdefghijklmnopqrstuvwxyz0123456789_+-/") ==
 		   strlen(name);
@@ -30,7 +31,7 @@ static bool is_name(const char *name)
 static bool is_there(const char *name)
 {
 	const char *folder = getenv("TZDIR");
-	char path[512], magic[4] = "";
+	char path[512], magic[4] = "", last = '\0';
 	FILE *file;
 
 	if (!folder || !*folder)
@@ -43,8 +44,11 @@ static bool is_there(const char *name)
 		return false;
 	if (fread(magic, 1, sizeof(magic), file) != sizeof(magic))
 		magic[0] = '\0';
+	/* The rule for later years is its last line. */
+	if (fseek(file, -1, SEEK_END) || fread(&last, 1, 1, file) != 1)
+		last = '\0';
 	fclose(file);
-	return memcmp(magic, "TZif", sizeof(magic)) == 0;
+	return memcmp(magic, "TZif", sizeof(magic)) == 0 && last == '\n';
 }
 
 static int offset_now(int64_t second)
