@@ -62,9 +62,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_server_time(
  * ROWLOCK_EOVER: the server's time is not within the window, or its runs are
  * used up. ROWLOCK_ELOST; ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER; ROWLOCK_EHELD:
  * it is held more than once, or for a transaction; ROWLOCK_EINVAL: the window;
- * ROWLOCK_EUNSUPPORTED: not a lease of rowlock_new() without at_least_ms; the
- * errors of the server. The lock is still held after all of them but
- * ROWLOCK_ELOST. Blocks up to call_timeout_ms.
+ * ROWLOCK_EUNSUPPORTED: not a lease of rowlock_new() without at_least_ms and
+ * delay_after_loss_ms; the errors of the server. The lock is still held after
+ * all of them but ROWLOCK_ELOST. Blocks up to call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_once_begin(
     struct rowlock *lock, struct rowlock_run *run,
