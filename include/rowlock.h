@@ -277,11 +277,20 @@ struct rowlock_options {
 	 *  only clients that look for as long find out. Default: not at all.
 	 */
 	uint64_t at_least_ms;
+	/** After an end that its owner did not ask for (it died, it was away
+	 *  for longer than the TTL, its thread ended) nobody gets the name for
+	 *  this long: 1 to 2,592,000,000 (30 days). In that time what it has
+	 *  sent to other systems arrives, or is given up. A release frees the
+	 *  name at once; so does rowlock_break(), and the end by max_hold_ms.
+	 *  The row is ROWLOCK_STATE_KEPT meanwhile. Not with at_least_ms; all
+	 *  else is as it says. Default: no delay. */
+	uint64_t delay_after_loss_ms;
 };
 
 #define ROWLOCK_OPTIONS_DEFAULT                                                \
 	{                                                                      \
-		sizeof(struct rowlock_options), ROWLOCK_LEASE, 0, 0, NULL, 0   \
+		sizeof(struct rowlock_options), ROWLOCK_LEASE, 0, 0, NULL, 0,  \
+		    0                                                          \
 	}
 
 /**

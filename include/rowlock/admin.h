@@ -25,7 +25,8 @@ enum rowlock_state {
 				      any waiter of rowlock_list_waiters() */
 	ROWLOCK_STATE_KEPT = 5,    /* nobody holds it, but its name stays taken
 				      until then: at_least_ms of its holder,
-				      who has released it, or is gone */
+				      who has released it, or is gone, or
+				      delay_after_loss_ms of one that is gone */
 };
 
 /** The kind of a row. A read/write lock has one for the writer, also while it

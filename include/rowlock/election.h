@@ -68,7 +68,8 @@ struct rowlock_election_options {
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL (an option); ROWLOCK_EUNSUPPORTED
  * (a weight under the row strategy, or that on a server with several writers;
- * at_least_ms); ROWLOCK_ENOMEM; ROWLOCK_EFORKED. Does not block.
+ * at_least_ms, delay_after_loss_ms); ROWLOCK_ENOMEM; ROWLOCK_EFORKED. Does not
+ * block.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_election_new(
     struct rowlock_client *client, const char *name,

@@ -31,8 +31,8 @@ extern "C" {
  * The handle owns what it holds: any thread may release it. It is not
  * re-entrant: a caller that holds it and waits for one of its names by another
  * handle waits for itself. The owner flags do not matter;
- * ROWLOCK_TOKEN_WITH_GRANT and at_least_ms are refused. max_hold_ms and info
- * are for each of the names.
+ * ROWLOCK_TOKEN_WITH_GRANT, at_least_ms and delay_after_loss_ms are refused.
+ * max_hold_ms and info are for each of the names.
  *
  * rowlock_acquire() waits until all names are free at the same moment. The
  * waiters of one client for the same set are served in their order. Otherwise

@@ -188,7 +188,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
  *
  * Returns as rowlock_commit(); ROWLOCK_EHELD: the hold has more levels than
  * this handle's last one; ROWLOCK_EUNSUPPORTED: its name is to stay taken
- * (at_least_ms). After both nothing was done, and the transaction is open.
+ * (at_least_ms, delay_after_loss_ms). After both nothing was done, and the
+ * transaction is open.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_commit_release(
     struct rowlock *lock, struct st_mysql *conn,

@@ -67,7 +67,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_server_time(
  * ROWLOCK_EOVER: the server's time is not within the window, or its runs are
  * used up. ROWLOCK_ELOST; ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER; ROWLOCK_EHELD:
  * it is held more than once, or for a transaction; ROWLOCK_EINVAL: the window;
- * ROWLOCK_EUNSUPPORTED: not a lease of rowlock_new() without at_least_ms;
+ * ROWLOCK_EUNSUPPORTED: not a lease of rowlock_new() without at_least_ms
+ * and delay_after_loss_ms;
  * ROWLOCK_ESCHEMA: there is no table job_run; the errors of the server: a claim
  * whose answer was lost is not counted twice, if the next call has the same
  * @run. None of them releases the lock. Blocks up to call_timeout_ms.

@@ -57,8 +57,8 @@ extern "C" {
  * @ret_writer  the same
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL: an option; ROWLOCK_EUNSUPPORTED:
- * the row strategy, max_hold_ms, at_least_ms, ROWLOCK_TOKEN_WITH_GRANT;
- * ROWLOCK_ENOMEM; ROWLOCK_EFORKED. Does not block.
+ * the row strategy, max_hold_ms, at_least_ms, delay_after_loss_ms,
+ * ROWLOCK_TOKEN_WITH_GRANT; ROWLOCK_ENOMEM; ROWLOCK_EFORKED. Does not block.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_new(
     struct rowlock_client *client, const char *name,

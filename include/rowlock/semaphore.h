@@ -47,7 +47,8 @@ extern "C" {
  *
  * Returns 0; ROWLOCK_ENAME; ROWLOCK_EINVAL: an option, or a number that is not
  * allowed; ROWLOCK_EUNSUPPORTED: the row strategy, at_least_ms,
- * ROWLOCK_TOKEN_WITH_GRANT; ROWLOCK_ENOMEM; ROWLOCK_EFORKED. Does not block.
+ * delay_after_loss_ms, ROWLOCK_TOKEN_WITH_GRANT; ROWLOCK_ENOMEM;
+ * ROWLOCK_EFORKED. Does not block.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_semaphore_new(
     struct rowlock_client *client, const char *name, unsigned int permits,

@@ -146,7 +146,7 @@ static int acquire_whole(struct rowlock *lock, uint64_t wait_ms,
 			code = rlk_draw_with_grant(lock, wait_ms, until_ms,
 						   reterr);
 		/* Last, as a grant that failed is not to be kept. */
-		if (!code && lock->has_at_least)
+		if (!code && lock->has_keep)
 			code = with_grant(lock, &a_keep, wait_ms, until_ms,
 					  reterr);
 		if (code != ROWLOCK_ELOST)
@@ -189,7 +189,7 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 		return code;
 	if (lock->recipe)
 		code = lock->recipe->acquire(lock, wait_ms, &error);
-	else if (lock->flags & ROWLOCK_TOKEN_WITH_GRANT || lock->has_at_least)
+	else if (lock->flags & ROWLOCK_TOKEN_WITH_GRANT || lock->has_keep)
 		code = acquire_with_more(lock, wait_ms, &error);
 	else
 		code = rlk_acquire(lock, wait_ms, &error);

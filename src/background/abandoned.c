@@ -109,13 +109,16 @@ static enum rlk_fault fence(struct rowlock_client *client,
 /* ----------------------------------------------------------------- rows */
 
 /* Its row, if there is one, is dead once its session is not ours any more; but
- * not if it may belong to a keep. */
+ * not if it may belong to a keep. One that was lost, and delays the next, dies
+ * when its keep does. */
 static bool dies_by_itself(struct rowlock_client *client,
 			   const struct rlk_hold *hold)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 
+	if (hold->upkeep && hold->upkeep->keep.row.delays && hold->reason)
+		return true;
 	if (hold->upkeep && hold->upkeep->keep.until_ms != RLK_NEVER)
 		return false;
 	return client->session.state != RLK_SESSION_ALIVE ||

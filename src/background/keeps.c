@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Beats the keeps of a client's holds (hold/keeping.h) behind each beat of its
- * session: one UPDATE for 256 of them. So they bear what a session bears, such
- * as a server's clock that jumps ahead, and a hold lasts beyond the time that
- * its name was to be kept for. A client with none looks at no hold.
+ * session: one UPDATE for 256 of them, of each kind. So they bear what a
+ * session bears, such as a server's clock that jumps ahead, and a hold lasts
+ * beyond the time that its name was to be kept for. A client with none looks at
+ * no hold.
  *
  * Failure modes: a beat without an answer is tried again with the session's
  * next one, which then comes soon; the hold is lost at its deadline at the
@@ -22,6 +23,7 @@
 #define KEEPS_MOST 256
 
 struct page {
+	bool delays; /* of this kind */
 	size_t count;
 	struct rlk_hold *holds[KEEPS_MOST]; /* with a reference each */
 	uint64_t ids[KEEPS_MOST];
@@ -47,7 +49,8 @@ static void take_locked(struct rowlock_client *client, struct page *page,
 		struct rlk_upkeep *upkeep = hold->upkeep;
 
 		if (hold->state != RLK_HOLD_HELD || !upkeep ||
-		    !upkeep->keep.row.id || upkeep->keep.round == round)
+		    !upkeep->keep.row.id || upkeep->keep.round == round ||
+		    upkeep->keep.row.delays != page->delays)
 			continue;
 		if (page->count == KEEPS_MOST)
 			return;
@@ -93,14 +96,15 @@ static bool look(struct page *page, size_t i, struct rlk_conn *conn,
 static bool beat(struct rowlock_client *client, struct page *page,
 		 struct rlk_conn *conn, uint64_t patience_ms)
 {
+	const struct rlk_keeps keeps = { page->ids, page->count, page->delays };
 	int64_t t0 = rlk_now(client->clock);
 	struct rowlock_errinfo error;
 	uint64_t beaten = 0;
 	bool answered;
 
 	rlk_conn_set_until(conn, rlk_after(t0, patience_ms));
-	answered = rlk_keeps_beat_all(conn, page->ids, page->count, &beaten,
-				      &error) == RLK_DONE;
+	answered =
+	    rlk_keeps_beat_all(conn, &keeps, &beaten, &error) == RLK_DONE;
 	for (size_t i = 0; i < page->count; i++) {
 		bool alive = true;
 
@@ -131,13 +135,19 @@ void rlk_keeps_beat(struct rowlock_client *client, struct rlk_conn *conn,
 	rlk_mutex_lock(&client->mutex);
 	round = client->session.beats;
 	if (client->has_keeps)
-		page = malloc(sizeof(*page));
+		page = calloc(1, sizeof(*page));
 	rlk_mutex_unlock(&client->mutex);
 	while (page && !rlk_client_stopping(client)) {
 		rlk_mutex_lock(&client->mutex);
 		take_locked(client, page, round);
 		rlk_mutex_unlock(&client->mutex);
-		if (!page->count || !beat(client, page, conn, patience_ms))
+		if (page->count) {
+			if (!beat(client, page, conn, patience_ms))
+				return;
+		} else if (page->delays) {
 			return;
+		} else {
+			page->delays = true;
+		}
 	}
 }

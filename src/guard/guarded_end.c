@@ -439,7 +439,8 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 	until_ms = rlk_client_call_until(lock->name->client);
 	if (rlk_hold_is_kept(guarded->hold))
 		return fail(lock, "commit", ROWLOCK_EUNSUPPORTED,
-			    "its name stays taken for a time (at_least_ms); "
+			    "its name is kept for a time (at_least_ms, "
+			    "delay_after_loss_ms); "
 			    "commit without a release, and then release it",
 			    reterr);
 	if (!is_last_level(guarded))

@@ -121,6 +121,34 @@ bool rlk_lock_shows_locked(const struct rowlock *lock)
 
 /* -------------------------------------------------------- made, freed */
 
+static int check_keep(const struct rowlock_options *options,
+		      struct rowlock_errinfo *reterr)
+{
+	if (options->at_least_ms > MAX_HOLD_MOST_MS)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"at_least_ms must be from 1 to %llu (30 days)",
+				MAX_HOLD_MOST_MS);
+	if (options->delay_after_loss_ms > MAX_HOLD_MOST_MS)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"delay_after_loss_ms must be from 1 to %llu "
+				"(30 days)",
+				MAX_HOLD_MOST_MS);
+	if (options->at_least_ms && options->delay_after_loss_ms)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"at_least_ms and delay_after_loss_ms exclude "
+				"each other; give one of them");
+	if (options->max_hold_ms && options->max_hold_ms < options->at_least_ms)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"max_hold_ms is below at_least_ms: its name "
+				"cannot be free before");
+	if ((options->at_least_ms || options->delay_after_loss_ms) &&
+	    options->strategy == ROWLOCK_ROW)
+		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
+				"a row lock ends with its connection, so it "
+				"cannot be kept; use ROWLOCK_LEASE");
+	return 0;
+}
+
 static int check_options(const struct rowlock_client *client,
 			 const struct rowlock_options *options,
 			 struct rowlock_errinfo *reterr)
@@ -130,6 +158,7 @@ static int check_options(const struct rowlock_client *client,
 	    ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_OWNER_THREAD;
 	char buffer[128];
 	const char *problem;
+	int code;
 
 	if (!rlk_strategy(options->strategy))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
@@ -149,18 +178,9 @@ static int check_options(const struct rowlock_client *client,
 				"max_hold_ms must be 0 or from 1000 to %llu "
 				"(30 days)",
 				MAX_HOLD_MOST_MS);
-	if (options->at_least_ms > MAX_HOLD_MOST_MS)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"at_least_ms must be from 1 to %llu (30 days)",
-				MAX_HOLD_MOST_MS);
-	if (options->max_hold_ms && options->max_hold_ms < options->at_least_ms)
-		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"max_hold_ms is below at_least_ms: its name "
-				"cannot be free before");
-	if (options->at_least_ms && options->strategy == ROWLOCK_ROW)
-		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
-				"a row lock ends with its connection, so it "
-				"cannot be kept; use ROWLOCK_LEASE");
+	code = check_keep(options, reterr);
+	if (code)
+		return code;
 	problem = options->info
 		      ? rlk_text_problem(options->info, ROWLOCK_INFO_MAX,
 					 buffer, sizeof(buffer))
@@ -199,7 +219,10 @@ int rlk_lock_check(const struct rowlock_client *client, const char *name,
 static struct rowlock *make(const struct rowlock_options *options)
 {
 	size_t length = options->info ? strlen(options->info) + 1 : 0;
-	size_t size = options->at_least_ms ? sizeof(options->at_least_ms) : 0;
+	const struct rlk_keep_times times = { options->at_least_ms,
+					      options->delay_after_loss_ms };
+	bool has_keep = times.at_least_ms || times.delay_ms;
+	size_t size = has_keep ? sizeof(times) : 0;
 	struct rowlock *lock = calloc(1, sizeof(*lock) + length + size);
 
 	if (!lock)
@@ -211,21 +234,18 @@ static struct rowlock *make(const struct rowlock_options *options)
 		lock->has_info = true;
 		memcpy(lock->more, options->info, length);
 	}
-	if (options->at_least_ms) {
-		lock->has_at_least = true;
-		memcpy(lock->more + length, &options->at_least_ms, size);
-	}
+	lock->has_keep = has_keep;
+	memcpy(lock->more + length, &times, size);
 	return lock;
 }
 
-uint64_t rlk_lock_at_least_ms(const struct rowlock *lock)
+struct rlk_keep_times rlk_lock_keep_times(const struct rowlock *lock)
 {
 	size_t at = lock->has_info ? strlen(lock->more) + 1 : 0;
-	uint64_t ms = 0;
+	struct rlk_keep_times times;
 
-	if (lock->has_at_least)
-		memcpy(&ms, lock->more + at, sizeof(ms));
-	return ms;
+	memcpy(&times, lock->more + at, sizeof(times));
+	return times;
 }
 
 /* Returns false if memory is out. */

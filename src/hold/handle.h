@@ -30,7 +30,7 @@ struct rowlock {
 	struct rlk_name *name; /* a reference; with it the client */
 	uint8_t flags;         /* enum rowlock_flags */
 	bool has_info : 1;
-	bool has_at_least : 1;
+	bool has_keep : 1; /* its holds are to have a keep */
 	uint16_t slot; /* under client->mutex: of the permit that it had last,
 			  if that came at once; else 0 */
 	uint32_t max_hold_ms;
@@ -53,8 +53,8 @@ struct rowlock {
 	void *lost_arg;
 	struct rlk_list in_notices;
 
-	/* Its info, if it has one, and behind that its at_least_ms, a uint64_t,
-	 * if it has one. */
+	/* Its info, if it has one, and behind that a struct rlk_keep_times, if
+	 * it has one. */
 	char more[];
 };
 
@@ -81,8 +81,14 @@ static inline const char *rlk_lock_info(const struct rowlock *lock)
 	return lock->has_info ? lock->more : NULL;
 }
 
-/** How long its name is kept; 0: not at all. */
-uint64_t rlk_lock_at_least_ms(const struct rowlock *lock);
+/** How long its name is kept, and when. */
+struct rlk_keep_times {
+	uint64_t at_least_ms; /* from its grant on; 0: no keep for that */
+	uint64_t delay_ms;    /* after a loss */
+};
+
+/** The times of a handle that has a keep. */
+struct rlk_keep_times rlk_lock_keep_times(const struct rowlock *lock);
 
 /** The number of the thread or handle that asks, all different. For a shared
  *  lock: RLK_OWNER_ALL. */

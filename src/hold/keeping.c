@@ -28,7 +28,8 @@ struct keeping {
 	struct rlk_hold *hold;
 	struct rlk_keep row;
 	int64_t t0_ms;     /* its row was sent after this moment, */
-	uint64_t lasts_ms; /* and expires at least this time later */
+	uint64_t ttl_ms;   /* and expires this time later, or later; */
+	uint64_t lasts_ms; /* the hold is good for no longer */
 	bool found;        /* the lease was there */
 	bool unsure;       /* whether the keep has it: an answer is missing */
 };
@@ -42,7 +43,7 @@ static enum rlk_fault insert(struct rlk_conn *conn, void *arg,
 	const struct rowlock_client *client = keeping->hold->name->client;
 	const struct rlk_session_row row = {
 		.id = keeping->row.id = rlk_random(),
-		.ttl_ms = keeping->lasts_ms,
+		.ttl_ms = keeping->ttl_ms,
 		.host = client->host,
 		.pid = (unsigned int) client->pid,
 		.program = client->program,
@@ -149,11 +150,16 @@ int rlk_keep_grant(struct rowlock *lock, int64_t until_ms,
 		   struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
-	uint64_t keeps_ms = rlk_lock_at_least_ms(lock);
+	struct rlk_keep_times times = rlk_lock_keep_times(lock);
+	uint64_t lasts_ms = times.at_least_ms > client->ttl_ms
+				? times.at_least_ms
+				: client->ttl_ms;
 	struct keeping keeping = {
-		.row = { .kept = rlk_random(), .keeps_ms = keeps_ms },
-		.lasts_ms =
-		    keeps_ms > client->ttl_ms ? keeps_ms : client->ttl_ms,
+		.row = { .kept = rlk_random(),
+			 .keeps_ms = times.at_least_ms,
+			 .delays = times.delay_ms > 0 },
+		.ttl_ms = lasts_ms + times.delay_ms,
+		.lasts_ms = lasts_ms,
 	};
 	int code;
 
@@ -191,9 +197,11 @@ enum rlk_fault rlk_keep_leave(struct rlk_hold *hold, int64_t until_ms,
 			      bool *ret_kept, struct rowlock_errinfo *reterr)
 {
 	struct leaving leaving = { .hold = hold };
-	enum rlk_fault fault = rlk_client_persist(hold->name->client, until_ms,
-						  leave, &leaving, reterr);
+	enum rlk_fault fault = RLK_DONE;
 
+	if (hold->upkeep->keep.row.keeps_ms)
+		fault = rlk_client_persist(hold->name->client, until_ms, leave,
+					   &leaving, reterr);
 	if (!fault)
 		*ret_kept = leaving.kept;
 	return fault;

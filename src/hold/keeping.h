@@ -3,11 +3,12 @@
 #define RLK_HOLD_KEEPING_H
 
 /*
- * A hold whose name stays taken for some time after its grant, by a keep
- * (strategy/keep.h):
+ * A hold whose name stays taken for some time after its grant, or after its
+ * loss, by a keep (strategy/keep.h):
  *
  *     t0 = now                     read before the keep's row is sent
- *     keep's row committed         expires after max(TTL, time) or later
+ *     keep's row committed         expires after max(TTL, time), and the delay,
+ *                                  or later
  *     the lease belongs to it      only then the acquire returns
  *     the hold is good until       t0 + max(TTL, time), less a tenth, on our
  * clock

@@ -27,10 +27,11 @@ static int check(const struct rowlock_election_options *options,
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"yield_ms must be from 1 to %llu",
 				YIELD_MOST_MS);
-	if (lock->at_least_ms)
+	if (lock->at_least_ms || lock->delay_after_loss_ms)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"only the name of a plain lock can be kept; "
-				"leave out at_least_ms");
+				"leave out at_least_ms and "
+				"delay_after_loss_ms");
 	if (options->weight && lock->strategy == ROWLOCK_ROW)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"candidates of the row strategy have no "

@@ -15,10 +15,11 @@ static int check(const struct rowlock_options *options,
 	if (options->strategy == ROWLOCK_ROW)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"the row strategy has none; use ROWLOCK_LEASE");
-	if (options->at_least_ms)
+	if (options->at_least_ms || options->delay_after_loss_ms)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"only the name of a plain lock can be kept; "
-				"leave out at_least_ms");
+				"leave out at_least_ms and "
+				"delay_after_loss_ms");
 	if (options->flags & ROWLOCK_TOKEN_WITH_GRANT)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,
 				"it is granted without a token; leave out "

@@ -50,6 +50,15 @@ static const struct rlk_many_def beat = {
 	" k.beat = k.beat + 1 WHERE k.id IN ({?0|, })",
 };
 
+/* The TTL of one that delays is that of its session, and the delay. */
+static const struct rlk_many_def beat_whole = {
+	"beat",
+	"UPDATE lease_session k FORCE INDEX (PRIMARY)"
+	" SET k.expires_at = UTC_TIMESTAMP(6)"
+	" + INTERVAL k.ttl * 1000 MICROSECOND,"
+	" k.beat = k.beat + 1 WHERE k.id IN ({?0|, })",
+};
+
 /* The end by the server's clock, which also stamped the start. An observer
  * counts the maximum from acquired_at, which a clock that was set back since
  * has put behind the start. */
@@ -119,13 +128,16 @@ static void value_of_id(const void *ids, size_t row,
 	ret_values[0] = rlk_u64(((const uint64_t *) ids)[row]);
 }
 
-enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn, const uint64_t *ids,
-				  size_t count, uint64_t *ret_beaten,
+enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn,
+				  const struct rlk_keeps *keeps,
+				  uint64_t *ret_beaten,
 				  struct rowlock_errinfo *reterr)
 {
-	return rlk_change_many(
-	    conn, &(struct rlk_change){ &beat, value_of_id, ids, count },
-	    ret_beaten, reterr);
+	const struct rlk_change change = { keeps->delays ? &beat_whole : &beat,
+					   value_of_id, keeps->ids,
+					   keeps->count };
+
+	return rlk_change_many(conn, &change, ret_beaten, reterr);
 }
 
 static enum rlk_fault find_kept(struct rlk_conn *conn,

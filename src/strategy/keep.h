@@ -4,9 +4,10 @@
 
 /*
  * A lease that stays taken for some time after its grant, whether its holder
- * lives or not. It belongs to a row of lease_session of its own, its *keep*,
- * which expires at the end of that time at the earliest. So each program that
- * judges leases, older ones too, sees it as held until then.
+ * lives or not, or after its holder's death. It belongs to a row of
+ * lease_session of its own, its *keep*, which expires at the end of that time
+ * at the earliest. So each program that judges leases, older ones too, sees it
+ * as held until then.
  *
  * As for strategies: no mutex held, may block until @conn's deadline.
  */
@@ -18,6 +19,7 @@ struct rlk_keep {
 	uint64_t kept;     /* the attempt of the row that a release leaves */
 	uint64_t keeps_ms; /* how long the name stays taken, from when the
 			      keep's row was made */
+	bool delays;       /* each beat prolongs it by all of its TTL */
 };
 
 /**
@@ -31,10 +33,19 @@ enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 			     const struct rlk_keep *keep, bool *ret_found,
 			     struct rowlock_errinfo *reterr);
 
-/** Beat these keeps of one session, which was just beaten: none of them expires
- *  before a TTL of that session is over. *@ret_beaten: how many there were. */
-enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn, const uint64_t *ids,
-				  size_t count, uint64_t *ret_beaten,
+/** Keeps of one session. */
+struct rlk_keeps {
+	const uint64_t *ids;
+	size_t count;
+	bool delays; /* as of each of them */
+};
+
+/** Beat @keeps, whose session was just beaten: none of them expires before a
+ *  TTL of that session is over, or one of its own. *@ret_beaten: how many there
+ *  were. */
+enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn,
+				  const struct rlk_keeps *keeps,
+				  uint64_t *ret_beaten,
 				  struct rowlock_errinfo *reterr);
 
 /**

@@ -107,9 +107,8 @@ static bool fits(const struct rlk_hold *hold, const struct rowlock *from,
 	if (hold->guard.commit_may_come || hold->guard.in_transaction)
 		return false;
 	return !rlk_hold_has_maximum(hold) && to->max_hold_ms == 0 &&
-	       !rlk_hold_is_kept(hold) && !to->has_at_least &&
-	       !hold->guard.told && !hold->mixed_info &&
-	       rlk_lock_same_info(from, to);
+	       !rlk_hold_is_kept(hold) && !to->has_keep && !hold->guard.told &&
+	       !hold->mixed_info && rlk_lock_same_info(from, to);
 }
 
 struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,

@@ -327,7 +327,7 @@ static int acquire(struct rowlock *lock, const struct wanted *wanted,
 	if (code == 0 && !(lock->flags & ROWLOCK_OWNER_HANDLE))
 		rlk_end_owe(1);
 	if (code == 0 && !(lock->flags & ROWLOCK_TOKEN_WITH_GRANT) &&
-	    !lock->has_at_least && !lock->name->strategy->drained)
+	    !lock->has_keep && !lock->name->strategy->drained)
 		rlk_lock_show_locked(lock);
 	return code;
 }

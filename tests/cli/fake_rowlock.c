@@ -384,9 +384,10 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 		abort();
 	r = fake_ask(NULL, reterr,
 		     "new name=%s strategy=%d flags=%u at_least=%" PRIu64
-		     " max=%" PRIu64 " info=%s",
+		     " delay=%" PRIu64 " max=%" PRIu64 " info=%s",
 		     hex(name, text, sizeof(text)), (int) options->strategy,
-		     options->flags, options->at_least_ms, options->max_hold_ms,
+		     options->flags, options->at_least_ms,
+		     options->delay_after_loss_ms, options->max_hold_ms,
 		     hex(options->info, info, sizeof(info)));
 	if (r < 0)
 		return r;

@@ -166,6 +166,12 @@ class Usage(ToolTest):
                      ["run", "--at-least=31d", "x", "true"],
                      ["run", "--at-least=soon", "x", "true"],
                      ["run", "--at-least=1s", "-s", "row", "x", "true"],
+                     ["run", "--delay-after-loss=0", "x", "true"],
+                     ["run", "--delay-after-loss=31d", "x", "true"],
+                     ["run", "--delay-after-loss=1s", "-s", "row", "x", "true"],
+                     ["run", "--delay-after-loss=1s", "--read", "x", "true"],
+                     ["run", "--delay-after-loss=1s", "--also=b", "x", "true"],
+                     ["run", "--delay-after-loss=1s", "--at-least=1s", "x", "true"],
                      ["run", "--at-least=1s", "--read", "x", "true"],
                      ["run", "--at-least=1s", "--write", "x", "true"],
                      ["run", "--at-least=1s", "--permits=2", "x", "true"],
@@ -377,6 +383,12 @@ class RunOptions(ToolTest):
                          .number("at_least"), 10000)
         self.assertEqual(self.acquired_with("j", "true")[1]
                          .number("at_least"), 0)
+
+    def test_the_delay_after_a_loss_is_passed_on(self):
+        self.assertEqual(self.acquired_with("--delay-after-loss=15s", "j", "true")[1]
+                         .number("delay"), 15000)
+        self.assertEqual(self.acquired_with("j", "true")[1]
+                         .number("delay"), 0)
 
     def test_the_longest_time_of_a_hold_is_passed_on(self):
         lock = self.acquired_with("--max=2h", "--at-least=2h", "j", "true")[1]

@@ -16,6 +16,7 @@
 #define TTL_MS 10000
 #define SHORT_TTL_MS 1000
 #define HOUR_MS 3600000
+#define BEAT_OF "SELECT beat FROM lease_session WHERE id = %llu"
 
 static struct rowlock *make(struct rowlock_client *client, const char *name,
 			    uint64_t at_least_ms)
@@ -213,6 +214,55 @@ CASE(a_longer_hold_lives_on_and_ends_as_any_other,
 	test_sql_end(sql);
 	test_end(rival, other);
 	test_end(lock, client);
+}
+
+CASE(a_loss_delays_the_next,
+     "a loss delays the next holder, a release does not")
+{
+	const char *name = test_name("delay");
+	const struct rowlock_options options = { .size = sizeof(options),
+						 .delay_after_loss_ms =
+						     HOUR_MS };
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock_client *other = test_client(TTL_MS);
+	struct rowlock *rival = make(other, name, 0), *lock = NULL;
+	struct test_sql *sql = test_sql_open();
+	uint64_t since = test_now_ns();
+	struct rowlock_errinfo err;
+	uint64_t keep, beat;
+
+	assert_ok(rowlock_new(client, name, &options, &lock, &err));
+	hold_for_a_moment(lock);
+	hold_for_a_moment(rival);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	keep = look(other, name).session;
+	beat = test_sql_number(sql, BEAT_OF, (unsigned long long) keep);
+	while (test_sql_number(sql, BEAT_OF, (unsigned long long) keep) == beat)
+		test_keep_waiting(since, "a beat of the keep");
+	assert_int_equal(
+	    test_sql_number(sql,
+			    "SELECT COUNT(*) FROM lease_session WHERE id ="
+			    " %llu AND ttl = %d AND expires_at >"
+			    " UTC_TIMESTAMP(6) + INTERVAL %d SECOND",
+			    (unsigned long long) keep, TTL_MS + HOUR_MS,
+			    HOUR_MS / 1000),
+	    1);
+	/* The server takes it for dead. */
+	test_sql(sql,
+		 "DELETE c FROM lease_session c JOIN lease_session k"
+		 " ON c.id = k.breaks WHERE k.id = %llu",
+		 (unsigned long long) keep);
+	while (rowlock_held(lock))
+		test_keep_waiting(since, "the loss");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	test_end(lock, client);
+	assert_ok(rowlock_reap(other, NULL, NULL, &err));
+	assert_int_equal(look(other, name).state, ROWLOCK_STATE_KEPT);
+	expect(rival, 0, ROWLOCK_EBUSY);
+	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
+	hold_for_a_moment(rival);
+	test_sql_end(sql);
+	test_end(rival, other);
 }
 
 /* All that a program of version 7 says about a row that it may not have. */

@@ -115,6 +115,20 @@ void sim_keep_beat(struct sim_session *session)
 	session->answer.affected = 1;
 }
 
+void sim_keep_beat_whole(struct sim_session *session)
+{
+	const struct sim_request *request = &session->request;
+	struct sim_session_row *row = sim_session_row(request->params[0].u64);
+
+	if (!row)
+		return;
+	sim_judge_beat(session, row);
+	row->expires_us = request->started_us + (int64_t) row->ttl_ms * 1000;
+	row->beat++;
+	row->beaten_us = sim_now;
+	session->answer.affected = 1;
+}
+
 void sim_keep_leave(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;

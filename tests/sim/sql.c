@@ -368,6 +368,12 @@ static const struct {
 	  "k.beat + 1 WHERE k.id IN ({?0|, })", NULL,
 	  { 0, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO,
 	    SIM_ZERO } },
+	{ SIM_KEEP_BEAT_WHOLE, "beat-whole", "UPDATE lease_session k FORCE "
+	  "INDEX (PRIMARY) SET k.expires_at = UTC_TIMESTAMP(6) + INTERVAL "
+	  "k.ttl * 1000 MICROSECOND, k.beat = k.beat + 1 WHERE k.id IN "
+	  "({?0|, })", NULL,
+	  { 0, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO,
+	    SIM_ZERO } },
 	{ SIM_DELETE_LEASE, "sweep-name", "DELETE l FROM business_lease l "
 	  "FORCE INDEX (PRIMARY) WHERE " PERMITS " AND NOT EXISTS (SELECT 1 "
 	  "FROM lease_session s WHERE s.id = l.session)", NULL, { 0, 1, 2 } },

@@ -605,6 +605,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_BREAK] = break_lease,
 		[SIM_KEEP_TAKE] = sim_keep_take,
 		[SIM_KEEP_BEAT] = sim_keep_beat,
+		[SIM_KEEP_BEAT_WHOLE] = sim_keep_beat_whole,
 		[SIM_KEEP_LEAVE] = sim_keep_leave,
 		[SIM_KEEP_STILL] = sim_keep_still,
 		[SIM_KEEP_TAKEN] = sim_keep_taken,

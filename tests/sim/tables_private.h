@@ -52,6 +52,7 @@ void sim_lease_list(struct sim_session *session);
 void sim_leases_of(struct sim_session *session);
 void sim_keep_take(struct sim_session *session);
 void sim_keep_beat(struct sim_session *session);
+void sim_keep_beat_whole(struct sim_session *session);
 void sim_keep_leave(struct sim_session *session);
 void sim_keep_still(struct sim_session *session);
 void sim_keep_taken(struct sim_session *session);

@@ -81,7 +81,12 @@ static void make(struct sim_thread *thread, struct sim_handle *handle)
 	if (!handle->row && !handle->names && sim_world.keeps &&
 	    sim_below(4) == 0) {
 		options.max_hold_ms = 0;
-		options.at_least_ms = (uint64_t) sim_between(1, SIM_KEPT_MS);
+		if (sim_below(2))
+			options.at_least_ms =
+			    (uint64_t) sim_between(1, SIM_KEPT_MS);
+		else
+			options.delay_after_loss_ms =
+			    (uint64_t) sim_between(1, SIM_KEPT_MS);
 	}
 	if (sim_below(8) == 0)
 		options.info = sim_below(2) ? "night" : "day";
@@ -270,7 +275,7 @@ void sim_thread_forget_cancels(struct sim_handle *handle)
 void sim_thread_acquired(struct sim_handle *handle, uint64_t wait, int code)
 {
 	sim_app_code(SIM_CALL_ACQUIRE, code);
-	if (code == 0 && handle->lock->has_at_least)
+	if (code == 0 && handle->lock->has_keep)
 		sim_judge_kept_from(handle->lock, handle->name);
 	sim_app_expect("acquire", code,
 		       (code == ROWLOCK_EBUSY && wait == 0) ||

@@ -34,7 +34,7 @@ struct known {
 		       "padding behind " #last)
 
 NO_PADDING(rowlock_client_options, refusal_timeout_ms);
-NO_PADDING(rowlock_options, at_least_ms);
+NO_PADDING(rowlock_options, delay_after_loss_ms);
 NO_PADDING(rowlock_list_options, name);
 NO_PADDING(rowlock_reap_options, time_limit_ms);
 NO_PADDING(rowlock_watch_options, interval_ms);

@@ -49,16 +49,18 @@ enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
-enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn, const uint64_t *ids,
-				  size_t count, uint64_t *ret_beaten,
+enum rlk_fault rlk_keeps_beat_all(struct rlk_conn *conn,
+				  const struct rlk_keeps *keeps,
+				  uint64_t *ret_beaten,
 				  struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_KEEPS_BEAT, .conn = conn };
 
 	*ret_beaten = 0;
-	if (world_begin(&op, &(struct fake_call){ .id = count }))
-		for (size_t i = 0; i < count; i++) {
-			struct world_session *row = world_session(ids[i]);
+	if (world_begin(&op, &(struct fake_call){ .id = keeps->count }))
+		for (size_t i = 0; i < keeps->count; i++) {
+			struct world_session *row =
+			    world_session(keeps->ids[i]);
 
 			if (!row)
 				continue;

@@ -160,4 +160,52 @@ FAKE(keep_that_was_evicted_has_lost_its_hold,
 	fake_end(lock, client);
 }
 
+static struct rowlock *delaying_lock(struct rowlock_client *client)
+{
+	const struct rowlock_options options = { .size = sizeof(options),
+						 .delay_after_loss_ms =
+						     AT_LEAST_MS };
+	struct rowlock *lock = NULL;
+	struct rowlock_errinfo err;
+
+	assert_ok(rowlock_new(client, "job", &options, &lock, &err));
+	return lock;
+}
+
+FAKE(delay_is_for_losses_only, "a delay is for losses only")
+{
+	struct rowlock_client *client = client_with_session();
+	struct rowlock *lock = delaying_lock(client);
+	struct rowlock_errinfo err;
+	uint64_t keep;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	keep = fake_call(FAKE_KEEP_TAKE, 0).id;
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_count(FAKE_KEEP_RELEASE), 0);
+	assert_false(fake_session_there(keep));
+	expect_free(client);
+	fake_end(lock, client);
+}
+
+FAKE(lost_lock_leaves_its_row_to_the_delay,
+     "a lost lock leaves its row to the delay")
+{
+	struct rowlock_client *client = client_with_session();
+	struct rowlock *lock = delaying_lock(client);
+	struct rowlock_errinfo err;
+
+	_Atomic int losses = 0;
+
+	rowlock_on_lost(lock, fake_count_loss, &losses);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_session_remove(fake_call(FAKE_OPEN, 0).id);
+	fake_advance(10000);
+	fake_until(fake_is_one, &losses);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	/* The client clears up before it is freed. */
+	fake_end(lock, client);
+	assert_true(fake_lease("job") != 0);
+}
+
 CASE_MAIN(case_main)

@@ -68,6 +68,9 @@ int request_option(struct task *task, int option)
 	case OPTION_AT_LEAST:
 		return take_time(task, "--at-least", "1ms",
 				 &task->lock.at_least_ms);
+	case OPTION_DELAY:
+		return take_time(task, "--delay-after-loss", "1ms",
+				 &task->lock.delay_after_loss_ms);
 	case OPTION_MAX:
 		return take_time(task, "--max", "1s", &task->lock.max_hold_ms);
 	case OPTION_RETRY:
@@ -193,6 +196,11 @@ static int check_job(const struct task *task)
 		return command_misused(task->title,
 				       "--once-per: without --at-least, which "
 				       "it makes needless");
+	if (task->lock.delay_after_loss_ms)
+		return command_misused(task->title,
+				       "--once-per: not with "
+				       "--delay-after-loss, which its end does "
+				       "not know");
 	if (task->guarded_by_call)
 		return command_misused(task->title,
 				       "--once-per: with --guarded, but not "
@@ -223,13 +231,17 @@ int request_check(struct task *task)
 		return command_misused(task->title,
 				       "--read, --write: one name at a "
 				       "time, so without --also");
-	if (task->lock.at_least_ms &&
+	if ((task->lock.at_least_ms || task->lock.delay_after_loss_ms) &&
 	    (task->lock.strategy != ROWLOCK_LEASE || task->name_count > 1 ||
 	     task->manner.mode || task->manner.permits))
 		return command_misused(task->title,
-				       "--at-least: only a lease, of one "
-				       "name, without --read, --write, "
-				       "--permits and --also");
+				       "--at-least, --delay-after-loss: only a "
+				       "lease, of one name, without --read, "
+				       "--write, --permits and --also");
+	if (task->lock.at_least_ms && task->lock.delay_after_loss_ms)
+		return command_misused(task->title,
+				       "--at-least and --delay-after-loss "
+				       "exclude each other");
 	if (task->lock.max_hold_ms && task->manner.mode)
 		return command_misused(task->title,
 				       "--max: not with --read and --write");

@@ -24,6 +24,7 @@ enum {
 	OPTION_RELEASE,
 	OPTION_GUARDED,
 	OPTION_AT_LEAST,
+	OPTION_DELAY,
 	OPTION_MAX,
 	REQUEST_OPTION_MORE,
 };
@@ -54,6 +55,9 @@ enum {
 	"      --at-least=TIME        keep NAME taken for this time from the " \
 	"start, even\n"                                                        \
 	"                             if it is released, or its host dies\n"   \
+	"      --delay-after-loss=TIME  give NAME to nobody for this time if " \
+	"its\n"                                                                \
+	"                             holder dies, or loses it\n"              \
 	"      --max=TIME             hold NAME no longer, even if its host "  \
 	"lives\n"                                                              \
 	"  -E, --conflict-exit-code=N exit with N if it was not acquired "     \
@@ -74,6 +78,7 @@ enum {
 	    { "permits", required_argument, NULL, OPTION_PERMITS },            \
 	    { "take", required_argument, NULL, OPTION_TAKE },                  \
 	    { "at-least", required_argument, NULL, OPTION_AT_LEAST },          \
+	    { "delay-after-loss", required_argument, NULL, OPTION_DELAY },     \
 	    { "max", required_argument, NULL, OPTION_MAX },                    \
 	    { "retry-connect", required_argument, NULL, OPTION_RETRY },        \
 	    { "release-exit-code", required_argument, NULL, OPTION_RELEASE },  \
