@@ -16,7 +16,8 @@
  * between, or the lock was lost.
  *
  * Runs are kept in the table job_run, which rowlock-migrate makes: of each name
- * the last 20 that succeeded, and the last 20 that did not.
+ * the last 20 that succeeded, and the last 20 that did not, or as many as the
+ * run's keep says. rowlock_list_runs() (rowlock/admin.h) lists them.
  */
 
 #include <rowlock.h>
@@ -31,6 +32,8 @@ struct rowlock_run {
 	int64_t from_us;  /* the window begins then, */
 	int64_t until_us; /* and is over then: microseconds since 1970 (UTC) */
 	uint64_t most;    /* runs of this window; 0: any number */
+	uint64_t keep;    /* earlier runs of the name that succeeded, and that
+			     did not: 1 to 1000 of each; 0: 20 */
 
 	/** rowlock_once_begin() sets these, for rowlock_once_end(). */
 	uint64_t id;
@@ -54,17 +57,17 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_server_time(
  * Begin a run of the job that has the name of @lock, which the caller holds, by
  * rowlock_new(), once.
  *
- * @run  its window, and its most; choose the window before the lock is
+ * @run  its window, most and keep; choose the window before the lock is
  *       acquired: a wait that ends in the next window is over then
  *
  * Returns 0: the run is begun, and the lock is held; do the work now.
  * ROWLOCK_EDONE: nothing to do, as a run of this window has succeeded.
  * ROWLOCK_EOVER: the server's time is not within the window, or its runs are
  * used up. ROWLOCK_ELOST; ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER; ROWLOCK_EHELD:
- * it is held more than once, or for a transaction; ROWLOCK_EINVAL: the window;
- * ROWLOCK_EUNSUPPORTED: not a lease of rowlock_new() without at_least_ms; the
- * errors of the server. The lock is still held after all of them but
- * ROWLOCK_ELOST. Blocks up to call_timeout_ms.
+ * it is held more than once, or for a transaction; ROWLOCK_EINVAL: the window,
+ * or keep; ROWLOCK_EUNSUPPORTED: not a lease of rowlock_new() without
+ * at_least_ms; the errors of the server. The lock is still held after all of
+ * them but ROWLOCK_ELOST. Blocks up to call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_once_begin(
     struct rowlock *lock, struct rowlock_run *run,

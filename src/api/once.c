@@ -10,6 +10,7 @@
  */
 #include <rowlock/once.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -24,6 +25,7 @@
 #include "strategy/job_run.h"
 
 #define KEEPS 20
+#define KEEPS_MOST 1000
 #define SECOND_US 1000000
 
 /* The year 9999: SQL knows no later times. */
@@ -98,6 +100,11 @@ static int read_run(const struct rowlock_run *given, const char *what,
 				"%s: from_us and until_us must be a window of "
 				"1 us to 366 days, after 1970",
 				what);
+	if (ret_run->keep > KEEPS_MOST)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"%s: keep is %" PRIu64
+				"; it must be from 1 to %d, or 0 for %d",
+				what, ret_run->keep, KEEPS_MOST, KEEPS);
 	return 0;
 }
 
@@ -109,6 +116,7 @@ static struct rlk_job_run row_of(const struct rowlock_run *run,
 		.request = request,
 		.id = run->id,
 		.most = run->most ? run->most : UINT32_MAX,
+		.keep = run->keep ? run->keep : KEEPS,
 	};
 
 	put_time(run->from_us, row.from);
@@ -190,7 +198,7 @@ static enum rlk_fault claim(struct rlk_conn *conn, void *arg,
 static enum rlk_fault forget(struct rlk_conn *conn, void *arg,
 			     struct rowlock_errinfo *reterr)
 {
-	return rlk_job_run_forget(conn, arg, KEEPS, reterr);
+	return rlk_job_run_forget(conn, arg, reterr);
 }
 
 static int fail_claim(struct rowlock *lock, struct rlk_hold *hold,
@@ -254,8 +262,7 @@ static int begin(struct rowlock *lock, struct rlk_hold *hold,
 	if (beginning.claim)
 		return fail_claim(lock, hold, &beginning, reterr);
 	/* Old runs that are left do no harm. */
-	rlk_client_persist(client, until, forget,
-			   (void *) (uintptr_t) request.name, &error);
+	rlk_client_persist(client, until, forget, &row, &error);
 	return check_held(lock, hold, reterr);
 }
 

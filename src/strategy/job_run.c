@@ -45,9 +45,9 @@ static const struct rlk_stmt_def lease_there = {
 
 static const struct rlk_stmt_def claim = {
 	"begin the run",
-	"INSERT INTO job_run (name, run, from_at, until_at, nth, began_at,"
-	" host, pid, program)"
-	" SELECT l.name, ?, ?, ?, COALESCE(MAX(j.nth), 0) + 1,"
+	"INSERT INTO job_run (name, run, attempt, from_at, until_at, nth,"
+	" began_at, host, pid, program)"
+	" SELECT l.name, ?, MAX(l.attempt), ?, ?, COALESCE(MAX(j.nth), 0) + 1,"
 	" UTC_TIMESTAMP(6), COALESCE(MAX(s.host), ''),"
 	" COALESCE(MAX(s.pid), 0), COALESCE(MAX(s.program), '')"
 	" FROM business_lease l"
@@ -85,15 +85,17 @@ static const struct rlk_stmt_def run_there = {
 	.once = true,
 };
 
-/* The oldest of those that are kept is the last but @keep. */
+/* The newest of those that go is the last but @keep. This very run is not one
+ * of them, whatever the server's clock says of it. */
 #define FORGET(of_kind)                                                        \
 	{                                                                      \
 		"forget runs",                                                 \
 		    "DELETE j FROM job_run j JOIN"                             \
 		    " (SELECT began_at FROM job_run WHERE name = ?"            \
-		    " AND succeeded " of_kind " ORDER BY began_at DESC"        \
-		    " LIMIT 1 OFFSET ?) k"                                     \
-		    " WHERE j.name = ? AND j.succeeded " of_kind               \
+		    " AND run <> ? AND succeeded " of_kind                     \
+		    " ORDER BY began_at DESC LIMIT 1 OFFSET ?) k"              \
+		    " WHERE j.name = ? AND j.run <> ?"                         \
+		    " AND j.succeeded " of_kind                                \
 		    " AND j.began_at <= k.began_at",                           \
 		    .once = true,                                              \
 	}
@@ -366,14 +368,16 @@ enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
 	return transact(conn, fail_body, &ending, reterr);
 }
 
-enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn, const char *name,
-				  unsigned int keep,
+enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn,
+				  const struct rlk_job_run *run,
 				  struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = {
-		rlk_text(name),
-		rlk_u64(keep),
-		rlk_text(name),
+		rlk_text(run->request->name),
+		rlk_u64(run->id),
+		rlk_u64(run->keep),
+		rlk_text(run->request->name),
+		rlk_u64(run->id),
 	};
 	enum rlk_fault fault = RLK_DONE;
 	struct rlk_reply reply;
