@@ -18,12 +18,18 @@
 #define HOUR_MS 3600000ull
 #define DAY_MS (24 * HOUR_MS)
 #define RETRIES_MOST 1000000
+#define KEEP_MOST 1000
 
 void job_option(struct job *job, int option, const char *argument)
 {
 	const char **const texts[] = {
-		&job->per,     &job->zone,          &job->offset,
-		&job->retries, &job->success_codes, &job->done_code_text,
+		&job->per,
+		&job->zone,
+		&job->offset,
+		&job->retries,
+		&job->keep,
+		&job->success_codes,
+		&job->done_code_text,
 	};
 
 	*texts[option - JOB_OPTION_FIRST] = argument;
@@ -97,7 +103,7 @@ static int read_offset(struct job *job, const char *title)
 
 static int read_numbers(struct job *job, const char *title)
 {
-	unsigned int retries;
+	unsigned int retries, keep;
 
 	if (job->retries) {
 		if (!text_number(job->retries, 0, RETRIES_MOST, &retries))
@@ -106,6 +112,14 @@ static int read_numbers(struct job *job, const char *title)
 					       "number from 0 to %d",
 					       job->retries, RETRIES_MOST);
 		job->most = (uint64_t) retries + 1;
+	}
+	if (job->keep) {
+		if (!text_number(job->keep, 1, KEEP_MOST, &keep))
+			return command_misused(title,
+					       "--keep: '%s' is not a number "
+					       "from 1 to %d",
+					       job->keep, KEEP_MOST);
+		job->kept = keep;
 	}
 	if (job->done_code_text &&
 	    !text_number(job->done_code_text, 0, 255, &job->done_code))
@@ -159,11 +173,11 @@ int job_read(struct job *job, const char *title)
 	int code;
 
 	if (!job->per)
-		return job->zone || job->offset || job->retries ||
+		return job->zone || job->offset || job->retries || job->keep ||
 			       job->success_codes || job->done_code_text
 			   ? command_misused(
 				 title,
-				 "--zone, --offset, --retries, "
+				 "--zone, --offset, --retries, --keep, "
 				 "--success-codes and --done-exit-code need "
 				 "--once-per")
 			   : -1;
@@ -190,8 +204,11 @@ int job_choose(struct job *job, struct rowlock_client *client,
 	r = rowlock_server_time(client, &now, reterr);
 	if (r < 0)
 		return r;
-	job->run =
-	    (struct rowlock_run){ .size = sizeof(job->run), .most = job->most };
+	job->run = (struct rowlock_run){
+		.size = sizeof(job->run),
+		.most = job->most,
+		.keep = job->kept,
+	};
 	window_at(&job->window, now, &job->run.from_us, &job->run.until_us);
 	job->chosen = true;
 	return 0;
