@@ -249,6 +249,13 @@ n died NULL NULL 3 -
 n succeeded 1.5000 0 2 -
 n failed 2.0000 7 1 -
 over died NULL NULL 1 -"
+	# docs/cron.md's
+	late=$(sed -n '/^SELECT name, MAX(IF/,/;$/p' "$root/docs/cron.md")
+	equal "$(may monitor "$late" | tr '\t' ' ')" \
+"n 2020-01-02 02:00:01.500000
+over NULL"
+	rows "UPDATE job_run SET ended_at = UTC_TIMESTAMP(6) WHERE run = 3"
+	equal "$(may monitor "$late" | tr '\t' ' ')" "over NULL"
 	rows "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND"
 	equal "$(may monitor "SELECT DISTINCT state FROM lock_status")" dead
 	equal "$(may monitor "SELECT DISTINCT state FROM job_status WHERE ended_at IS NULL")" died
