@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS job_run (
 	pid INT UNSIGNED NOT NULL DEFAULT 0,
 	program VARCHAR(255) NOT NULL DEFAULT '',
 	PRIMARY KEY (name, run),
-	KEY newest_first (name, began_at DESC)
+	KEY newest_first (name, began_at DESC, run)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
 	COMMENT='rowlock: runs of jobs, once per window';
 

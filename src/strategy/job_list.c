@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See job_list.h. The runs of a name come newest first, by a key of their own.
+ * See job_list.h. The runs of a name come newest first, by a key of their own:
+ * MySQL would sort all rows for each page, and takes that for cheaper.
  *
  * A run without an end runs if the lease that it was claimed under is there,
  * and its session lives by the server's clock.
@@ -21,7 +22,7 @@ static const struct rlk_stmt_def runs = {
 	" TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), j.until_at),"
 	" s.expires_at > UTC_TIMESTAMP(6)"
 	" AND COALESCE(l.expires_at > UTC_TIMESTAMP(6), 1)"
-	" FROM job_run j"
+	" FROM job_run j FORCE INDEX (newest_first)"
 	" LEFT JOIN business_lease l ON l.name = j.name AND l.slot = 0"
 	" AND l.attempt = j.attempt"
 	" LEFT JOIN lease_session s ON s.id = l.session"
