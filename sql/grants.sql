@@ -105,3 +105,5 @@ GRANT SELECT
 	ON ROWLOCK_DATABASE.lock_status TO 'rowlock_monitor'@'ROWLOCK_HOST';
 GRANT SELECT
 	ON ROWLOCK_DATABASE.lock_summary TO 'rowlock_monitor'@'ROWLOCK_HOST';
+GRANT SELECT
+	ON ROWLOCK_DATABASE.job_status TO 'rowlock_monitor'@'ROWLOCK_HOST';

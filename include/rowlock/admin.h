@@ -3,7 +3,8 @@
 #define ROWLOCK_ADMIN_H
 
 /**
- * For operators: list the locks, break one, remove what dead clients left.
+ * For operators: list the locks and the runs of jobs, break a lock, remove what
+ * dead clients left.
  *
  * The rules of rowlock.h (errors, outputs, ownership, options, time, threads,
  * fork) hold here.
@@ -167,6 +168,57 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_list_waiters(
     struct rowlock_client *client, const struct rowlock_list_options *options,
     rowlock_list_fn fn, void *arg, struct rowlock_waiters_result *result,
     struct rowlock_errinfo *reterr);
+
+/** How a run of a job (rowlock/once.h) has ended, if it has. */
+enum rowlock_run_state {
+	ROWLOCK_RUN_SUCCEEDED = 0,
+	ROWLOCK_RUN_FAILED = 1,
+	ROWLOCK_RUN_RUNNING = 2, /* it has its lock */
+	ROWLOCK_RUN_DIED = 3,    /* no end is noted, and its lock is gone: its
+				    host died, or it lost the lock */
+};
+
+/** A run. An unknown string is "" and an unknown number 0. All of it is valid
+ *  during the call of rowlock_list_runs_fn only. Times are UTC, as those of
+ *  struct rowlock_entry, and the server's. */
+struct rowlock_run_entry {
+	size_t size; /* of the library's struct */
+	enum rowlock_run_state state;
+	int code;         /* that rowlock_once_end() was given */
+	unsigned int pid; /* that ran it, */
+	const char *name;
+	const char *host;    /* on this host, */
+	const char *program; /* in this program */
+	const char *began_at;
+	const char *ended_at; /* "": no end is noted */
+	const char *from_at;  /* its window begins then, */
+	const char *until_at; /* and is over then */
+	uint64_t began_ms;    /* since it began */
+	uint64_t took_ms;     /* until its end, or now if it is running */
+	int64_t left_ms;      /* of its window; below 0: since that is over */
+	uint64_t nth;         /* run of its window */
+};
+
+/** Receives a run of a list; not 0 ends it. */
+typedef int (*rowlock_list_runs_fn)(const struct rowlock_run_entry *entry,
+				    void *arg);
+
+/**
+ * Call @fn for each run of a job that is kept in the table job_run, in the
+ * order of name, the newest run of a name first, as long as it returns 0. It
+ * runs on the calling thread and must not call the library. 256 runs are read
+ * at a time; what comes or goes meanwhile may be missed.
+ *
+ * @options  as of rowlock_list(); the flags have no effect
+ *
+ * Returns 0, also if @fn ended it; ROWLOCK_EINVAL; ROWLOCK_ESCHEMA: the tables
+ * are older than version 8; ROWLOCK_EAUTH: no SELECT on job_run; and the other
+ * server errors, perhaps after some calls of @fn. Blocks, at most
+ * call_timeout_ms for each question. Any thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_list_runs(
+    struct rowlock_client *client, const struct rowlock_list_options *options,
+    rowlock_list_runs_fn fn, void *arg, struct rowlock_errinfo *reterr);
 
 /**
  * End the present hold of @name, whoever has it, against the holder's will.

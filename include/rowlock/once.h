@@ -18,9 +18,10 @@
  * between, or the lock was lost.
  *
  * Runs are kept in the table job_run, which rowlock-migrate makes: of each name
- * the last 20 that succeeded, and the last 20 that did not. Successes of the
- * last day stay, too, up to 1,440: so a clock of the server that is set back by
- * hours comes to windows that are done.
+ * the last 20 that succeeded, and the last 20 that did not, or as many as the
+ * run's keep says. Successes of the last day stay, too, up to 1,440: so a clock
+ * of the server that is set back by hours comes to windows that are done.
+ * rowlock_list_runs() (rowlock/admin.h) lists them.
  */
 
 #include <rowlock.h>
@@ -35,6 +36,8 @@ struct rowlock_run {
 	int64_t from_us;  /* the window begins then, */
 	int64_t until_us; /* and is over then: microseconds since 1970 (UTC) */
 	uint64_t most;    /* runs of this window; 0: any number */
+	uint64_t keep;    /* earlier runs of the name that succeeded, and that
+			     did not: 1 to 1000 of each; 0: 20 */
 
 	/** rowlock_once_begin() sets these, for rowlock_once_end(). */
 	uint64_t id;
@@ -58,30 +61,30 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_server_time(
  * Begin a run of the job that has the name of @lock, which the caller holds, by
  * rowlock_new(), once.
  *
- * @run  its window, and its most, all else 0; or as a call that failed has left
- *       it. Choose the window before the lock is acquired: a wait that ends in
+ * @run  its window, most and keep, all else 0; or as a call that failed has
+ * left it. Choose the window before the lock is acquired: a wait that ends in
  *       the next window is over then
  *
  * Returns 0: the run is begun, and the lock is held; do the work now.
  * ROWLOCK_EDONE: nothing to do, as a run of this window has succeeded.
  * ROWLOCK_EOVER: the server's time is not within the window, or its runs are
  * used up. ROWLOCK_ELOST; ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER; ROWLOCK_EHELD:
- * it is held more than once, or for a transaction; ROWLOCK_EINVAL: the window;
- * ROWLOCK_EUNSUPPORTED: not a lease of rowlock_new() without at_least_ms
- * and delay_after_loss_ms;
- * ROWLOCK_ESCHEMA: there is no table job_run; the errors of the server: a claim
- * whose answer was lost is not counted twice, if the next call has the same
- * @run. None of them releases the lock. Blocks up to call_timeout_ms.
+ * it is held more than once, or for a transaction; ROWLOCK_EINVAL: the window,
+ * or keep; ROWLOCK_EUNSUPPORTED: not a lease of rowlock_new() without
+ * at_least_ms and delay_after_loss_ms; ROWLOCK_ESCHEMA: there is no table
+ * job_run; the errors of the server: a claim whose answer was lost is not
+ * counted twice, if the next call has the same @run. None of them releases the
+ * lock. Blocks up to call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_once_begin(
     struct rowlock *lock, struct rowlock_run *run,
     struct rowlock_errinfo *reterr);
 
 /** How a run ended. */
-enum rowlock_run_end {
-	ROWLOCK_RUN_FAILED = 0,
-	ROWLOCK_RUN_SUCCEEDED = 1,   /* no other run is begun in this window */
-	ROWLOCK_RUN_NOT_STARTED = 2, /* its work was not: it does not count */
+enum rowlock_once_outcome {
+	ROWLOCK_ONCE_FAILED = 0,
+	ROWLOCK_ONCE_SUCCEEDED = 1,   /* no other run is begun in this window */
+	ROWLOCK_ONCE_NOT_STARTED = 2, /* its work was not: it does not count */
 };
 
 /**
@@ -105,7 +108,7 @@ enum rowlock_run_end {
 ROWLOCK_API ROWLOCK_CHECK int rowlock_once_end(struct rowlock *lock,
 					       const struct rowlock_run *run,
 					       int code,
-					       enum rowlock_run_end how,
+					       enum rowlock_once_outcome how,
 					       struct rowlock_errinfo *reterr);
 
 /**

@@ -11,7 +11,7 @@
 -- The table job_run has the runs of jobs that run once per window of time: which runs
 -- were begun, and by which of them the work of a window is done. A run is claimed, and
 -- a success noted, by the holder of the lease of the same name. No older program looks
--- at it.
+-- at it. The view job_status shows these runs, and which of them run.
 --
 -- The view lock_summary counts what lock_status shows, for people and monitors that
 -- only have SQL. Of the row strategy it counts the names that are known: its holds are
@@ -24,7 +24,8 @@ CREATE TABLE IF NOT EXISTS job_run (
 	name VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
 		COMMENT 'of the lease that it ran under',
 	run BIGINT UNSIGNED NOT NULL COMMENT 'a random number',
-	number BIGINT UNSIGNED NOT NULL COMMENT 'of the name''s runs, in their order',
+	number BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of the name''s runs, in their order',
+	attempt BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of the lease',
 	from_at DATETIME(6) NOT NULL COMMENT 'the window, UTC: from this moment',
 	until_at DATETIME(6) NOT NULL COMMENT '... until before this one',
 	nth INT UNSIGNED NOT NULL COMMENT 'run of its window',
@@ -35,7 +36,8 @@ CREATE TABLE IF NOT EXISTS job_run (
 	host VARCHAR(255) NOT NULL DEFAULT '',
 	pid INT UNSIGNED NOT NULL DEFAULT 0,
 	program VARCHAR(255) NOT NULL DEFAULT '',
-	PRIMARY KEY (name, run)
+	PRIMARY KEY (name, run),
+	KEY newest_first (name, began_at DESC, run)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
 	COMMENT='rowlock: runs of jobs, once per window';
 
@@ -88,6 +90,31 @@ LEFT JOIN lease_session s ON s.id = l.session
 LEFT JOIN lock_token t ON t.strategy = 'lease' AND t.name = l.name
 	AND t.attempt = l.attempt
 WHERE l.name >= ' ';
+
+CREATE OR REPLACE ALGORITHM=TEMPTABLE SQL SECURITY DEFINER VIEW job_status AS
+SELECT
+	j.name AS name,
+	CASE
+	WHEN j.succeeded > 0 THEN 'succeeded'
+	WHEN j.ended_at IS NOT NULL THEN 'failed'
+	WHEN s.expires_at > UTC_TIMESTAMP(6)
+		AND COALESCE(l.expires_at > UTC_TIMESTAMP(6), 1) THEN 'running'
+	ELSE 'died'
+	END AS state,
+	j.began_at AS began_at,
+	j.ended_at AS ended_at,
+	TIMESTAMPDIFF(MICROSECOND, j.began_at, j.ended_at) / 1000000 AS took_s,
+	j.code AS code,
+	j.nth AS nth,
+	j.from_at AS from_at,
+	j.until_at AS until_at,
+	j.host AS host,
+	j.pid AS pid,
+	j.program AS program
+FROM job_run j
+LEFT JOIN business_lease l ON l.name = j.name AND l.slot = 0
+	AND l.attempt = j.attempt
+LEFT JOIN lease_session s ON s.id = l.session;
 
 CREATE OR REPLACE ALGORITHM=TEMPTABLE SQL SECURITY DEFINER VIEW lock_summary AS
 SELECT

@@ -10,6 +10,7 @@
  */
 #include <rowlock/once.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -27,6 +28,7 @@
 #define KEEPS 20
 #define NO_SUCH_TABLE 1146
 #define PAUSE_MS 250
+#define KEEPS_MOST 1000
 #define SECOND_US 1000000
 
 /* The year 9999: SQL knows no later times. */
@@ -107,6 +109,11 @@ static int read_run(const struct rowlock_run *given, const char *what,
 				"%s: from_us and until_us must be a window of "
 				"1 us to 366 days, after 1970",
 				what);
+	if (ret_run->keep > KEEPS_MOST)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"%s: keep is %" PRIu64
+				"; it must be from 1 to %d, or 0 for %d",
+				what, ret_run->keep, KEEPS_MOST, KEEPS);
 	return 0;
 }
 
@@ -118,6 +125,7 @@ static struct rlk_job_run row_of(const struct rowlock_run *run,
 		.request = request,
 		.id = run->id,
 		.most = run->most ? run->most : UINT32_MAX,
+		.keep = run->keep ? run->keep : KEEPS,
 	};
 
 	put_time(run->from_us, row.from);
@@ -199,7 +207,7 @@ static enum rlk_fault claim(struct rlk_conn *conn, void *arg,
 static enum rlk_fault forget(struct rlk_conn *conn, void *arg,
 			     struct rowlock_errinfo *reterr)
 {
-	return rlk_job_run_forget(conn, arg, KEEPS, reterr);
+	return rlk_job_run_forget(conn, arg, reterr);
 }
 
 static int fail_claim(struct rowlock *lock, struct rlk_hold *hold,
@@ -268,8 +276,7 @@ static int begin(struct rowlock *lock, struct rlk_hold *hold,
 	if (beginning.claim)
 		return fail_claim(lock, hold, &beginning, reterr);
 	/* Old runs that are left do no harm. */
-	rlk_client_persist(client, until, forget,
-			   (void *) (uintptr_t) request.name, &error);
+	rlk_client_persist(client, until, forget, &row, &error);
 	return check_held(lock, hold, reterr);
 }
 
@@ -309,7 +316,7 @@ int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
 struct ending {
 	const struct rlk_job_run *row;
 	int code;
-	enum rowlock_run_end how;
+	enum rowlock_once_outcome how;
 	enum rlk_job_end end;
 	bool unanswered;
 };
@@ -320,9 +327,9 @@ static enum rlk_fault end_step(struct rlk_conn *conn, void *arg,
 	struct ending *ending = arg;
 	enum rlk_fault fault;
 
-	if (ending->how == ROWLOCK_RUN_NOT_STARTED)
+	if (ending->how == ROWLOCK_ONCE_NOT_STARTED)
 		return rlk_job_run_undo(conn, ending->row, reterr);
-	if (ending->how == ROWLOCK_RUN_FAILED)
+	if (ending->how == ROWLOCK_ONCE_FAILED)
 		return rlk_job_run_fail(conn, ending->row, ending->code,
 					&ending->end, reterr);
 	fault = rlk_job_run_succeed(conn, ending->row, ending->code,
@@ -387,7 +394,7 @@ static int end(struct rowlock *lock, struct rlk_hold *hold,
 	struct rowlock_errinfo error;
 	int code;
 
-	if (ending->how != ROWLOCK_RUN_SUCCEEDED) {
+	if (ending->how != ROWLOCK_ONCE_SUCCEEDED) {
 		/* If it is not noted, it counts as a run that died. */
 		rlk_client_persist(client, until, end_step, ending, &error);
 		leave(lock, hold, false);
@@ -410,7 +417,7 @@ static int end(struct rowlock *lock, struct rlk_hold *hold,
 }
 
 int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
-		     int code, enum rowlock_run_end how,
+		     int code, enum rowlock_once_outcome how,
 		     struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
@@ -424,7 +431,7 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 	if (!refused)
 		refused = read_run(run, "end", &mine, reterr);
 	if (!refused &&
-	    (!mine.id || !mine.attempt || how > ROWLOCK_RUN_NOT_STARTED))
+	    (!mine.id || !mine.attempt || how > ROWLOCK_ONCE_NOT_STARTED))
 		refused = fail(lock, "end", ROWLOCK_EINVAL,
 			       "the run was not begun, or there is no such end",
 			       reterr);
@@ -459,8 +466,8 @@ static int end_surely(struct rowlock *lock, const struct rowlock_run *run,
 {
 	const struct rowlock_client *client = lock->name->client;
 	int64_t until = rlk_after(rlk_now(client->clock), client->ttl_ms);
-	enum rowlock_run_end how =
-	    result ? ROWLOCK_RUN_FAILED : ROWLOCK_RUN_SUCCEEDED;
+	enum rowlock_once_outcome how =
+	    result ? ROWLOCK_ONCE_FAILED : ROWLOCK_ONCE_SUCCEEDED;
 	_cleanup_(rlk_sleeper_fini) struct rlk_sleeper sleeper =
 	    RLK_SLEEPER_NULL;
 	bool sleeps = rlk_sleeper_init(&sleeper, client->clock) == 0;

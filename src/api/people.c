@@ -293,6 +293,13 @@ int rlk_list_options_read(const struct rowlock_list_options *given,
 	return 0;
 }
 
+char *rlk_list_like(const struct rowlock_list_options *options)
+{
+	if (options->name)
+		return like_of(options->name, false);
+	return like_of(options->pattern ? options->pattern : "*", true);
+}
+
 int rowlock_list(struct rowlock_client *client,
 		 const struct rowlock_list_options *given, rowlock_list_fn fn,
 		 void *arg, struct rowlock_errinfo *reterr)
@@ -301,7 +308,6 @@ int rowlock_list(struct rowlock_client *client,
 	struct rowlock_list_options options;
 	struct rlk_listing listing;
 	struct rowlock_errinfo error;
-	const char *pattern;
 	char *like;
 	int code = rlk_client_refuses(client, reterr);
 
@@ -313,10 +319,7 @@ int rowlock_list(struct rowlock_client *client,
 	code = rlk_list_options_read(given, &options, reterr);
 	if (code)
 		return code;
-	pattern = options.name      ? options.name
-		  : options.pattern ? options.pattern
-				    : "*";
-	like = like_of(pattern, !options.name);
+	like = rlk_list_like(&options);
 	if (!like)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM, "list: out of memory");
 	listing = rlk_listing_begin(like, fn, arg);

@@ -45,10 +45,11 @@ static const struct rlk_stmt_def lease_there = {
 
 static const struct rlk_stmt_def claim = {
 	"begin the run",
-	"INSERT INTO job_run (name, run, number, from_at, until_at, nth,"
-	" began_at, host, pid, program)"
+	"INSERT INTO job_run (name, run, number, attempt, from_at, until_at,"
+	" nth, began_at, host, pid, program)"
 	" SELECT l.name, ?, COALESCE((SELECT MAX(o.number) FROM job_run o"
-	" WHERE o.name = l.name), 0) + 1, ?, ?, COALESCE(MAX(j.nth), 0) + 1,"
+	" WHERE o.name = l.name), 0) + 1, MAX(l.attempt), ?, ?,"
+	" COALESCE(MAX(j.nth), 0) + 1,"
 	" UTC_TIMESTAMP(6), COALESCE(MAX(s.host), ''),"
 	" COALESCE(MAX(s.pid), 0), COALESCE(MAX(s.program), '')"
 	" FROM business_lease l"
@@ -93,15 +94,17 @@ static const struct rlk_stmt_def undo = {
 	.once = true,
 };
 
-/* The newest that goes has as many newer ones as are kept. */
+/* The newest that goes has as many newer ones as are kept, besides this very
+ * run. */
 #define FORGET(of_kind, more)                                                  \
 	{                                                                      \
 		"forget runs",                                                 \
 		    "DELETE j FROM job_run j JOIN"                             \
 		    " (SELECT number FROM job_run WHERE name = ?"              \
-		    " AND succeeded " of_kind " ORDER BY number DESC"          \
-		    " LIMIT 1 OFFSET ?) k"                                     \
-		    " WHERE j.name = ? AND j.succeeded " of_kind               \
+		    " AND run <> ? AND succeeded " of_kind                     \
+		    " ORDER BY number DESC LIMIT 1 OFFSET ?) k"                \
+		    " WHERE j.name = ? AND j.run <> ?"                         \
+		    " AND j.succeeded " of_kind                                \
 		    " AND j.number <= k.number" more,                          \
 		    .once = true,                                              \
 	}
@@ -409,26 +412,28 @@ enum rlk_fault rlk_job_run_undo(struct rlk_conn *conn,
 	return run_it(conn, &undo, run, reterr);
 }
 
-enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn, const char *name,
-				  unsigned int keep,
+enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn,
+				  const struct rlk_job_run *run,
 				  struct rowlock_errinfo *reterr)
 {
 	const struct {
 		const struct rlk_stmt_def *def;
-		unsigned int keep;
+		uint64_t keep;
 	} steps[] = {
-		{ &forget_failures, keep },
-		{ &forget_old, keep },
-		{ &forget_many, keep > OF_A_DAY ? keep : OF_A_DAY },
+		{ &forget_failures, run->keep },
+		{ &forget_old, run->keep },
+		{ &forget_many, run->keep > OF_A_DAY ? run->keep : OF_A_DAY },
 	};
 	enum rlk_fault fault = RLK_DONE;
 	struct rlk_reply reply;
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(steps) && !fault; i++) {
 		const struct rlk_value params[] = {
-			rlk_text(name),
+			rlk_text(run->request->name),
+			rlk_u64(run->id),
 			rlk_u64(steps[i].keep),
-			rlk_text(name),
+			rlk_text(run->request->name),
+			rlk_u64(run->id),
 		};
 
 		fault =

@@ -27,6 +27,7 @@ struct rlk_job_run {
 	char from[RLK_TIME_SIZE];          /* its window, as SQL has times */
 	char until[RLK_TIME_SIZE];
 	uint64_t most; /* runs of a window */
+	uint64_t keep; /* earlier ones of each kind */
 };
 
 enum rlk_claim {
@@ -67,11 +68,11 @@ enum rlk_fault rlk_job_run_undo(struct rlk_conn *conn,
 				const struct rlk_job_run *run,
 				struct rowlock_errinfo *reterr);
 
-/** Delete the oldest runs of the name, but for @keep that succeeded and @keep
- *  that did not; successes of a window that is over since less than a day stay,
- *  too, up to 1,440. */
-enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn, const char *name,
-				  unsigned int keep,
+/** Delete the oldest runs of the name, but for @run, and @run->keep that
+ *  succeeded and as many that did not; successes of a window that is over since
+ *  less than a day stay, too, up to 1,440. */
+enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn,
+				  const struct rlk_job_run *run,
 				  struct rowlock_errinfo *reterr);
 
 #endif

@@ -43,7 +43,6 @@
 #include <unistd.h>
 
 #include "fake_ask.h"
-#include "fake_entry.h"
 #include "fake_pace.h"
 
 struct rowlock_client {
@@ -79,7 +78,7 @@ static bool new_time;
 static bool replied;
 static bool listed;
 static int listed_code;
-static char listed_text[512];
+char fake_listed_text[512];
 static int reply_code;
 static unsigned int reply_number;
 char fake_reply_text[512];
@@ -147,7 +146,7 @@ static void take_line_locked(const char *line)
 		pthread_cond_broadcast(&changed);
 	} else if (sscanf(line, "listed %d %n", &code, &text) == 1) {
 		listed_code = code;
-		snprintf(listed_text, sizeof(listed_text), "%s",
+		snprintf(fake_listed_text, sizeof(fake_listed_text), "%s",
 			 text ? line + text : "");
 		listed = true;
 		pthread_cond_broadcast(&changed);
@@ -578,10 +577,9 @@ void rowlock_on_lost(struct rowlock *lock, rowlock_lost_fn fn, void *arg)
 	pthread_mutex_unlock(&mutex);
 }
 
-static int ask_list(const char *call,
-		    const struct rowlock_list_options *options,
-		    rowlock_list_fn fn, void *arg,
-		    struct rowlock_errinfo *reterr)
+int fake_ask_list(const char *call, const struct rowlock_list_options *options,
+		  int (*put)(char *line, void *arg), void *arg,
+		  struct rowlock_errinfo *reterr)
 {
 	char pattern[512], name[512];
 	int ended = 0;
@@ -602,32 +600,10 @@ static int ask_list(const char *call,
 	pthread_mutex_unlock(&mutex);
 	for (size_t i = 0; i < entry_count; i++) {
 		if (!ended)
-			ended = put_entry(entries[i], fn, arg);
+			ended = put(entries[i], arg);
 		free(entries[i]);
 	}
-	return fill(reterr, listed_code, listed_text);
-}
-
-int rowlock_list(struct rowlock_client *client,
-		 const struct rowlock_list_options *options, rowlock_list_fn fn,
-		 void *arg, struct rowlock_errinfo *reterr)
-{
-	(void) client;
-	return ask_list("list", options, fn, arg, reterr);
-}
-
-int rowlock_list_waiters(struct rowlock_client *client,
-			 const struct rowlock_list_options *options,
-			 rowlock_list_fn fn, void *arg,
-			 struct rowlock_waiters_result *result,
-			 struct rowlock_errinfo *reterr)
-{
-	int r = ask_list("waiters", options, fn, arg, reterr);
-
-	(void) client;
-	/* A reply of 0 has it as its text. */
-	snprintf(result->incomplete, 256, "%.255s", r ? "" : listed_text);
-	return r;
+	return fill(reterr, listed_code, fake_listed_text);
 }
 
 int rowlock_break(struct rowlock_client *client, enum rowlock_strategy strategy,

@@ -5,6 +5,7 @@ fake_rowlock.c says what goes over the socket. Nothing here sleeps: a test
 waits for a call, for a line or for the end of a process, each with a bound of
 patience() seconds that only a hang reaches; so has a test as a whole.
 """
+import fcntl
 import math
 import os
 import queue
@@ -13,11 +14,14 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
+import unicodedata
 import unittest
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -86,18 +90,30 @@ class Call:
         return f"{self.name} {self.args}"
 
 
+def hexed(value):
+    """A word of a line; "-" is the empty text."""
+    if isinstance(value, str):
+        value = value.encode()
+    return value.hex() or "-"
+
+
 def entry(name, strategy=0, state=0, slot=0, info="", host="", pid=0,
           program="", acquired_at="", held=0, remaining=0, session=0,
           attempt=0, token=0, kind=0, expired=0, connection=0, place=0):
     """A line that adds an entry to a list's answer."""
-    def hexed(value):
-        if isinstance(value, str):
-            value = value.encode()
-        return value.hex() or "-"
     return (f"entry {strategy} {state} {kind} {slot} {hexed(name)} {hexed(info)} "
             f"{hexed(host)} {pid} {hexed(program)} {hexed(acquired_at)} "
             f"{held} {remaining} {session} {attempt} {token} {expired} "
             f"{connection} {place}")
+
+
+def run_entry(name, state, host="", program="", began_at="", ended_at="",
+              from_at="", until_at="", code=0, pid=0, began=0, took=0, left=0,
+              nth=1):
+    """The same for a list of runs."""
+    texts = (name, host, program, began_at, ended_at, from_at, until_at)
+    return (f"entry {state} {' '.join(map(hexed, texts))} {code} {pid} {began} "
+            f"{took} {left} {nth}")
 
 
 class Fake:
@@ -145,7 +161,7 @@ class Fake:
         lines = self.answers.get(call.name, ["reply 0"])
         if callable(lines):
             lines = lines(call)
-        if lines and call.name in ("list", "waiters"):
+        if lines and call.name in ("list", "waiters", "runs"):
             lines = [re.sub("^reply", "listed", line) for line in lines]
         if lines and call.name not in self.SILENT:
             self.say(*lines)
@@ -337,6 +353,42 @@ class ToolTest(unittest.TestCase):
                 with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as f:
                     self.fail(f"waited {waited:.0f} s for the end of a process: "
                               + f.read())
+
+
+class TerminalTest(ToolTest):
+    """A tool that shows something on a terminal."""
+
+    def on_terminal(self, *argv, columns=80, command="list", **environment):
+        self.environment.update(environment)
+        master, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", 24, columns, 0, 0))
+        process = self.start(command, *argv, stdout=slave)
+        os.close(slave)
+        out = b""
+        while True:
+            try:
+                out += os.read(master, 65536)
+            except OSError:
+                break  # the tool has ended
+        os.close(master)
+        code, _, self.err = self.finish(process)
+        self.assertEqual(code, 0, self.err)
+        return out.decode().replace("\r\n", "\n")
+
+    def lines(self, *argv, columns=80, **environment):
+        environment = dict({"NO_COLOR": "1", "LC_ALL": "C.UTF-8"},
+                           **environment)
+        lines = self.on_terminal(*argv, columns=columns,
+                                 **environment).splitlines()
+        for line in lines:
+            self.assertLessEqual(self.width(line), columns, line)
+        return lines
+
+    @staticmethod
+    def width(text):
+        return sum(2 if unicodedata.east_asian_width(c) == "W" else 1
+                   for c in text)
 
 
 class TapResult(unittest.TestResult):

@@ -12,9 +12,8 @@ from option_file import option_file
 from test_server import ADMIN_DSN, DSN, ServerTest
 
 
-@unittest.skipUnless(ADMIN_DSN, "no ROWLOCK_TEST_ADMIN_DSN")
-class Advice(ServerTest):
-    """Of accounts, a role and databases of the test's own."""
+class AccountTest(ServerTest):
+    """Accounts, and a role, of the test's own."""
 
     def setUp(self):
         super().setUp()
@@ -47,6 +46,9 @@ class Advice(ServerTest):
         for word in words:
             self.assertIn(word, err)
 
+
+@unittest.skipUnless(ADMIN_DSN, "no ROWLOCK_TEST_ADMIN_DSN")
+class Advice(AccountTest):
     def test_a_role_that_is_not_active_is_named(self):
         inactive = (f"the account has the role '{self.who}_r', which is not "
                     "active, and may lack what that may do: make it its "

@@ -55,7 +55,7 @@ class Completion(ToolTest):
         path = os.path.join(self.bin, "rowlock")
         with open(path, "w", encoding="utf-8") as out:
             out.write(f"#!/bin/sh\n"
-                      f"case $1,$3 in\nlist,--connect-timeout=1s)\n"
+                      f"case $1,$3 in\nlist,--connect-timeout=1s | jobs,--connect-timeout=1s)\n"
                       f"printf '%s\\n' \"$@\" >{self.directory}/asked\n"
                       f"cat <<'END'\n[\n{lines}\n]\nEND\nexit ;;\nesac\n"
                       f"printf '%s\\n' \"$@\" end >{self.told}\n")
@@ -158,6 +158,11 @@ class Bash(Completion):
         self.assertEqual(self.asked(), ["list", "--json", "--connect-timeout=1s",
                                         "--dsn=host=db7", "--no-defaults", "--", "*"])
         self.not_run()
+        for words, asked in ((("jobs", "nightl"), "jobs"), (("run", "nightl"), "list"),
+                             (("show", "--dsn", "jobs", "nightl"), "list")):
+            self.assertEqual(self.completed(*words, ROWLOCK_COMPLETE_NAMES="1"),
+                             ["nightly"])
+            self.assertEqual(self.asked()[0], asked)
         self.assertEqual(self.completed("run", "--also", "nightl",
                                         ROWLOCK_COMPLETE_NAMES="1"), ["nightly"])
         # It has its name, or wants none.

@@ -227,6 +227,11 @@ class Once(ToolTest):
         self.assertEqual(self.window("--once-per=day", "--retries=0")[2], 1)
         self.assertEqual(self.window("--once-per=day", "--retries=3")[2], 4)
 
+    def test_as_many_runs_are_kept_as_asked_for(self):
+        for argv, kept in (([], 0), (["--keep=1"], 1), (["--keep=1000"], 1000)):
+            self.assertEqual(self.run_job("--once-per=day", *argv)[0], 0)
+            self.assertEqual(self.fake.expect("once_begin").number("keep"), kept)
+
     def test_without_it_nothing_is_begun(self):
         self.run_job()
         self.assertNotIn("once_begin", self.fake.seen)
@@ -246,6 +251,8 @@ class Once(ToolTest):
                 (["--once-per=day", "--offset=1ms"], "whole seconds"),
                 (["--once-per=day", "--offset=x"], "--offset"),
                 (["--once-per=day", "--retries=-1"], "--retries"),
+                (["--once-per=day", "--keep=0"], "from 1 to 1000"),
+                (["--once-per=day", "--keep=1001"], "'1001'"),
                 (["--once-per=day", "--success-codes=0,124"], "0 to 123"),
                 (["--once-per=day", "--success-codes=5-3"], "'5-3'"),
                 (["--once-per=day", "--success-codes="], "''"),
@@ -258,7 +265,8 @@ class Once(ToolTest):
                 (["--once-per=day", "--no-supervise"], "--no-supervise"),
                 (["--once-per=day", "--guarded=call"], "--guarded=call"),
                 (["--zone=Europe/Berlin"], "need --once-per"),
-                (["--retries=1"], "need --once-per")):
+                (["--retries=1"], "need --once-per"),
+                (["--keep=1"], "need --once-per")):
             with self.subTest(argv):
                 code, out, err = self.run_job(*argv)
                 self.assertEqual((code, out, self.fake.seen), (125, "", []))

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: MIT
 """rowlock list, show, wait, break and reap."""
-import fcntl
 import json
 import os
 import signal
-import struct
-import termios
-import unicodedata
 
 import harness
 from harness import (CLI, EBUSY, ECONNECT, ENOTHELD, ETIMEDOUT,
-                     ToolTest, entry, patience)
+                     TerminalTest, ToolTest, entry, patience)
 
 HELD, DEAD, FREE, UNKNOWN, WAITING, KEPT = range(6)
 
@@ -198,42 +194,10 @@ class List(ToolTest):
         self.assertIn("--held, --all", err)
 
 
-class ListOnTerminal(ToolTest):
+class ListOnTerminal(TerminalTest):
     """A line is not longer than the terminal."""
 
     LONG = "a name of a lock that says much of what it is for, to its very end"
-
-    def on_terminal(self, *argv, columns=80, command="list", **environment):
-        self.environment.update(environment)
-        master, slave = os.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ,
-                    struct.pack("HHHH", 24, columns, 0, 0))
-        process = self.start(command, *argv, stdout=slave)
-        os.close(slave)
-        out = b""
-        while True:
-            try:
-                out += os.read(master, 65536)
-            except OSError:
-                break  # the tool has ended
-        os.close(master)
-        code, _, self.err = self.finish(process)
-        self.assertEqual(code, 0, self.err)
-        return out.decode().replace("\r\n", "\n")
-
-    def lines(self, *argv, columns=80, **environment):
-        environment = dict({"NO_COLOR": "1", "LC_ALL": "C.UTF-8"},
-                           **environment)
-        lines = self.on_terminal(*argv, columns=columns,
-                                 **environment).splitlines()
-        for line in lines:
-            self.assertLessEqual(self.width(line), columns, line)
-        return lines
-
-    @staticmethod
-    def width(text):
-        return sum(2 if unicodedata.east_asian_width(c) == "W" else 1
-                   for c in text)
 
     def answer(self, *entries):
         self.fake.answers["list"] = [*entries, "reply 0"]

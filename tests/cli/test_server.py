@@ -41,16 +41,19 @@ class ServerTest(ToolTest):
     def tearDown(self):
         self.end_processes()
         like = self.prefix.replace("_", "\\_") + "%"
+        self.sql(*(f"DELETE FROM {table} WHERE name LIKE '{like}'"
+                   for table in ("business_lock", "lock_token", "job_run")))
+        super().tearDown()
+
+    def sql(self, *statements):
+        """Where the server's own client is."""
         client = shutil.which("mariadb") or shutil.which("mysql")
         if client:
             path = os.path.join(self.directory, "client.cnf")
             option_file(path, DSN)
-            subprocess.run(
-                [client, f"--defaults-file={path}"], check=True,
-                timeout=patience(), text=True,
-                input="".join(f"DELETE FROM {table} WHERE name LIKE '{like}';"
-                              for table in ("business_lock", "lock_token")))
-        super().tearDown()
+            subprocess.run([client, f"--defaults-file={path}"], check=True,
+                           timeout=patience(), text=True,
+                           input=";\n".join(statements) + ";\n")
 
     def name(self, tail):
         return self.prefix + tail

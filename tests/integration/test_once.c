@@ -256,16 +256,47 @@ CASE(the_last_runs_are_kept, "the last runs are kept")
 		assert_ok(rowlock_once_end(lock, &run, i, 0, &err));
 		assert_ok(rowlock_acquire(lock, 0, &err));
 	}
-	assert_int_equal(runs_of(sql, name, "1"), 20);
-	assert_int_equal(runs_of(sql, name, "nth <= 10"), 0);
+	/* The last one, and 20 before it. */
+	assert_int_equal(runs_of(sql, name, "1"), 21);
+	assert_int_equal(runs_of(sql, name, "nth <= 9"), 0);
 	/* The clock was a day ahead, and is set back. */
 	test_sql(sql,
 		 "UPDATE job_run SET began_at = began_at + INTERVAL 1 DAY"
 		 " WHERE name = '%s'",
 		 name);
+	run.keep = 3;
 	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_int_equal(runs_of(sql, name, "1"), 4);
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 1);
+	test_sql_end(sql);
+	test_end(lock, client);
+}
+
+CASE(a_run_forgets_others_and_never_itself,
+     "a run forgets others, and never itself")
+{
+	const char *name = test_name("clock");
+	struct rowlock_client *client = test_client(TTL_MS);
+	struct rowlock *lock = acquire(client, name);
+	struct rowlock_run run = window_of(client);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_errinfo err;
+
+	/* Runs that began before the server's clock was set back. */
+	for (int i = 0; i < 3; i++)
+		test_sql(sql,
+			 "INSERT INTO job_run (name, run, number, from_at,"
+			 " until_at, nth, began_at) SELECT '%s', %d, %d, t, t,"
+			 " 1, t FROM (SELECT UTC_TIMESTAMP(6) + INTERVAL %d DAY"
+			 " AS t) f",
+			 name, i, i, i + 1);
+	run.keep = 1;
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_int_equal(runs_of(sql, name, "run <= 1"), 0);
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 1);
+	assert_int_equal(runs_of(sql, name, "1"), 2);
 	test_sql_end(sql);
 	test_end(lock, client);
 }
@@ -297,7 +328,7 @@ CASE(successes_of_a_day_are_kept, "the successes of a day are kept")
 	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 20);
 	assert_int_equal(runs_of(sql, name, "succeeded = 1 AND code < 5"), 0);
 	assert_ok(
-	    rowlock_once_end(lock, &run, 0, ROWLOCK_RUN_NOT_STARTED, &err));
+	    rowlock_once_end(lock, &run, 0, ROWLOCK_ONCE_NOT_STARTED, &err));
 	assert_int_equal(runs_of(sql, name, "succeeded = 0"), 0);
 	test_sql_end(sql);
 	test_end(lock, client);

@@ -17,7 +17,7 @@ fresh()
 	said "applied migration 0008"
 	equal "$(rows "SELECT table_name FROM information_schema.tables
 		WHERE table_schema = DATABASE() ORDER BY table_name" | xargs)" \
-		"business_lease business_lock job_run lease_session lock_permits lock_status lock_summary lock_token lock_token_floor rowlock_schema"
+		"business_lease business_lock job_run job_status lease_session lock_permits lock_status lock_summary lock_token lock_token_floor rowlock_schema"
 	equal "$(rows "SELECT DISTINCT engine FROM information_schema.tables
 		WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'")" InnoDB
 	for n in 1 2 3 4 5 6 7 8; do
@@ -121,16 +121,18 @@ view_without_definer()
 	rows "DROP USER gone_$$@'%'"
 	! rows "SELECT * FROM lock_status" || return 1
 	! rows "SELECT * FROM lock_summary" || return 1
+	! rows "SELECT * FROM job_status" || return 1
 	expect 3 rlm --status
 	said "the views have to be made again:"
 	rlm --dry-run | sql "$db"
 	expect 0 rlm --status
-	for view in lock_status lock_summary; do
+	for view in lock_status job_status lock_summary; do
 		rows "DROP VIEW $view"
 		expect 0 rlm
 		said "made the views again"
 		equal "$(rows "SELECT COUNT(*) FROM lock_status")" 0
 		equal "$(rows "SELECT COUNT(*) FROM lock_summary")" 0
+		equal "$(rows "SELECT COUNT(*) FROM job_status")" 0
 		expect 0 rlm --status
 	done
 }

@@ -236,13 +236,34 @@ lease permit held 1 1 seats 0 0
 lease reader held 1 1 text 0 0
 lease writer held 1 1 text 0 0
 row lock unknown 2 2 NULL NULL NULL"
+	rows "INSERT INTO job_run (name, run, attempt, from_at, until_at, nth, began_at, ended_at, code, succeeded, host)
+		VALUES ('n', 1, 11, '2020-01-02', '2020-01-03', 4, '2020-01-02 04:00', NULL, NULL, 0, 'web1'),
+		('n', 2, 10, '2020-01-02', '2020-01-03', 3, '2020-01-02 03:00', NULL, NULL, 0, '-'),
+		('n', 3, 9, '2020-01-02', '2020-01-03', 2, '2020-01-02 02:00', '2020-01-02 02:00:01.5', 0, 1, '-'),
+		('n', 4, 8, '2020-01-02', '2020-01-03', 1, '2020-01-02 01:00', '2020-01-02 01:00:02', 7, 0, '-'),
+		('over', 5, 13, '2020-01-02', '2020-01-03', 1, '2020-01-02 01:00', NULL, NULL, 0, '-')"
+	jobs="SELECT name, state, took_s, code, nth, host FROM job_status ORDER BY name, began_at DESC"
+	equal "$(may monitor "$jobs" | tr '\t' ' ')" \
+"n running NULL NULL 4 web1
+n died NULL NULL 3 -
+n succeeded 1.5000 0 2 -
+n failed 2.0000 7 1 -
+over died NULL NULL 1 -"
+	# docs/cron.md's
+	late=$(sed -n '/^SELECT name, MAX(IF/,/;$/p' "$root/docs/cron.md")
+	equal "$(may monitor "$late" | tr '\t' ' ')" \
+"n 2020-01-02 02:00:01.500000
+over NULL"
+	rows "UPDATE job_run SET ended_at = UTC_TIMESTAMP(6) WHERE run = 3"
+	equal "$(may monitor "$late" | tr '\t' ' ')" "over NULL"
 	rows "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND"
 	equal "$(may monitor "SELECT DISTINCT state FROM lock_status")" dead
+	equal "$(may monitor "SELECT DISTINCT state FROM job_status WHERE ended_at IS NULL")" died
 	for statement in "SELECT * FROM business_lease" "SELECT * FROM business_lock FOR UPDATE" \
 		"SELECT * FROM lease_session" "SELECT * FROM lock_token" "DELETE FROM lock_status" \
 		"SELECT secret FROM rowlock_schema" "SELECT * FROM lock_permits" "SELECT * FROM lock_token_floor" \
 		"UPDATE lock_status SET info = ''" "SHOW CREATE VIEW lock_status" \
-		"SHOW CREATE VIEW lock_summary"; do
+		"SHOW CREATE VIEW lock_summary" "SELECT * FROM job_run" "UPDATE job_status SET code = 0"; do
 		may_not monitor "$statement"
 	done
 }
@@ -261,6 +282,9 @@ monitor_locks_nothing()
 		cat "$tmp/reply.txt"
 		ask "SELECT kind FROM lock_summary $mode" >"$tmp/reply.txt"
 		cat "$tmp/reply.txt"
+		ask "SELECT name FROM job_status $mode" >"$tmp/reply.txt"
+		cat "$tmp/reply.txt"
+		free job_run
 		free business_lock
 		free business_lease
 		free lease_session

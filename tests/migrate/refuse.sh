@@ -52,7 +52,7 @@ hidden_table()
 	done
 	account "hidden_$$" "$grants; GRANT SELECT ON $db.rowlock_schema" || return 1
 	failure=0
-	for table in lock_token lock_status lock_summary; do
+	for table in lock_token lock_status job_status lock_summary; do
 		expect 0 rlm_as "hidden_$$" --status || failure=1
 		said "$(printf '%-16s' $table)  not seen: this account has no right on it" || failure=1
 	done

@@ -50,6 +50,7 @@ starts()
 	! ask 'CREATE TABLE x (a INT)' --app || return 1
 	[ "$(ask 'SELECT COUNT(*) FROM lock_status' --monitor)" = 0 ]
 	[ "$(ask 'SELECT COUNT(*) FROM lock_summary' --monitor)" = 0 ]
+	[ "$(ask 'SELECT COUNT(*) FROM job_status' --monitor)" = 0 ]
 	box dsn | grep -E '^host=127.0.0.1;port=[0-9]+;user=rowlock;password=[0-9a-f]{32};database=rowlock$'
 	box dsn --app | grep ';user=rowlock_app;'
 	box dsn --root | grep ';user=root;'

@@ -225,8 +225,7 @@ int cmd_list(int argc, char **argv, struct common *common)
 	view.json = request.json;
 	view.held_only = request.held || (!request.all && !request.json &&
 					  isatty(STDOUT_FILENO) == 1);
-	table_init(&view.table, request.wide);
-	view.table.waiters = request.waiting;
+	table_init(&view.table, request.waiting, request.wide);
 	code = list(common, &request.what, &view);
 	entries_fini(&view.block);
 	return code;

@@ -46,6 +46,7 @@ int cmd_break(int argc, char **argv, struct common *common);
 int cmd_doctor(int argc, char **argv, struct common *common);
 int cmd_elect(int argc, char **argv, struct common *common);
 int cmd_hold(int argc, char **argv, struct common *common);
+int cmd_jobs(int argc, char **argv, struct common *common);
 int cmd_list(int argc, char **argv, struct common *common);
 int cmd_permits(int argc, char **argv, struct common *common);
 int cmd_ping(int argc, char **argv, struct common *common);

@@ -5,7 +5,7 @@
 # in it, as it is put between two.
 what=$1 begin=$2
 shift 2
-left=$# file=
+left=$# file= list=
 while [ "$left" -gt 0 ]; do
 	word=$1
 	shift
@@ -19,6 +19,8 @@ while [ "$left" -gt 0 ]; do
 	esac
 	case $word in
 	--defaults-file=*) file=${word#*=} ;;
+	jobs) list=${list:-jobs} ;;
+	run | elect | hold | list | show | wait | permits | break) list=${list:-list} ;;
 	esac
 	case $word in
 	--dsn=* | --defaults-file=* | --defaults-group-suffix=* | --unverified-auth=* | \
@@ -50,7 +52,7 @@ names)
 	# Names that JSON writes otherwise are left out: whoever reads them would be
 	# taken in. The pattern is what was typed.
 	[ "$ROWLOCK_COMPLETE_NAMES" = 1 ] || exit 0
-	rowlock list --json --connect-timeout=1s "$@" -- "$begin*" </dev/null 2>/dev/null |
+	rowlock "${list:-list}" --json --connect-timeout=1s "$@" -- "$begin*" </dev/null 2>/dev/null |
 		sed -n "s/^{\"name\":\"\([^\"\]*\)\",.*/\1/p" |
 		awk "!seen[\$0]++ { print; if (++count == 1000) exit }" ;;
 suffixes)

@@ -22,7 +22,7 @@ SUFFIXES = {'defaults-group-suffix'}
 NAMES = {'also'}
 PROGRAMS = {'command'}
 # Commands whose first argument is a name, and those that run a command then.
-OF_NAMES = {'run', 'elect', 'hold', 'list', 'show', 'wait', 'permits', 'break'}
+OF_NAMES = {'run', 'elect', 'hold', 'list', 'jobs', 'show', 'wait', 'permits', 'break'}
 RUNS = {'run', 'elect'}
 
 Option = collections.namedtuple('Option', 'name letter argument text')

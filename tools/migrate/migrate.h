@@ -75,6 +75,7 @@ enum table {
 	JOB_RUN,
 	ROWLOCK_SCHEMA,
 	LOCK_STATUS,
+	JOB_STATUS,
 	LOCK_SUMMARY,
 	TABLES,
 	VIEWS = LOCK_STATUS, /* the first of them */

@@ -2,6 +2,7 @@
 /*
  * Runs that succeed once per window.
  */
+#include <rowlock/admin.h>
 #include <rowlock/once.h>
 
 #include "fake/fake.h"
@@ -214,7 +215,7 @@ FAKE(a_claim_that_stays_unknown_counts_once,
 	assert_int_equal(fake_job.runs, 1);
 	/* Nor does one whose work was not started. */
 	assert_ok(
-	    rowlock_once_end(lock, &run, 0, ROWLOCK_RUN_NOT_STARTED, &err));
+	    rowlock_once_end(lock, &run, 0, ROWLOCK_ONCE_NOT_STARTED, &err));
 	assert_int_equal(fake_job.runs, 0);
 	assert_false(rowlock_held(lock));
 }
@@ -340,3 +341,74 @@ FAKE(execute_runs_until_it_succeeds, "execute runs until it succeeds")
 }
 
 CASE_MAIN(case_main)
+
+FAKE(runs_are_kept_as_the_caller_says, "runs are kept as the caller says")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	const uint64_t asked[] = { 0, 1, 1000 }, kept[] = { 20, 1, 1000 };
+	struct rowlock_run run = day();
+
+	for (size_t i = 0; i < TEST_SIZE(asked); i++) {
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		run.keep = asked[i];
+		assert_ok(rowlock_once_begin(lock, &run, &err));
+		assert_true(fake_call(FAKE_JOB_FORGET, (unsigned int) i).id ==
+			    kept[i]);
+		assert_ok(rowlock_once_end(lock, &run, 1, 0, &err));
+	}
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	run.keep = 1001;
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EINVAL, &err);
+	assert_non_null(strstr(err.message, "1001"));
+	assert_ok(rowlock_release(lock, &err));
+}
+
+static int count_run(const struct rowlock_run_entry *entry, void *arg)
+{
+	unsigned int *count = arg;
+
+	++*count;
+	return entry->nth == 3;
+}
+
+FAKE(runs_are_listed_page_by_page, "runs are listed page by page")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	unsigned int count = 0;
+
+	fake_job.listed = 2;
+	options.pattern = "a*_";
+	assert_ok(rowlock_list_runs(client, &options, count_run, &count, &err));
+	assert_int_equal(count, 2);
+	/* The last page was full, so another one was asked for. */
+	assert_int_equal(fake_count(FAKE_JOB_LIST), 2);
+	assert_string_equal(fake_call(FAKE_JOB_LIST, 1).name, "a%!_");
+	/* The function ends it: of the second page it saw the first run. */
+	fake_job.listed = 5;
+	count = 0;
+	assert_ok(rowlock_list_runs(client, NULL, count_run, &count, &err));
+	assert_int_equal(count, 3);
+	assert_int_equal(fake_count(FAKE_JOB_LIST), 4);
+}
+
+FAKE(a_list_of_runs_tells_of_a_server_that_refuses,
+     "a list of runs tells of a server that refuses")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	unsigned int count = 0;
+
+	fake_next(FAKE_JOB_LIST, refused);
+	assert_code(rowlock_list_runs(client, NULL, count_run, &count, &err),
+		    ROWLOCK_EDB, &err);
+	assert_code(rowlock_list_runs(client, NULL, NULL, NULL, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_code(rowlock_list_runs(NULL, NULL, count_run, &count, &err),
+		    ROWLOCK_EINVAL, &err);
+	options.name = options.pattern = "n";
+	assert_code(
+	    rowlock_list_runs(client, &options, count_run, &count, &err),
+	    ROWLOCK_EINVAL, &err);
+	assert_int_equal(count, 0);
+}

@@ -85,6 +85,7 @@ enum fake_op {
 	FAKE_JOB_FAIL,     /* likewise */
 	FAKE_JOB_UNDO,     /* likewise */
 	FAKE_JOB_FORGET,   /* .name; .id is how many are kept */
+	FAKE_JOB_LIST,     /* a page of runs; .name is the pattern */
 	FAKE_HEAVIEST,     /* who stands; .name, .id is above which weight */
 	FAKE_OPS,
 };
@@ -208,9 +209,10 @@ void fake_claim_elsewhere(bool goes_on);
 extern struct fake_job {
 	uint64_t id; /* of its last run */
 	uint64_t runs;
-	bool succeeded; /* that one did */
-	int code;       /* that the last one ended with */
-	bool away;      /* the time is not in the window */
+	bool succeeded;      /* that one did */
+	int code;            /* that the last one ended with */
+	bool away;           /* the time is not in the window */
+	unsigned int listed; /* runs that are left to list */
 } fake_job;
 
 /** Nobody has drawn a token. */

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "strategy/job_run.h"
+#include "strategy/job_list.h"
 
 struct fake_job fake_job;
 
@@ -116,14 +116,53 @@ enum rlk_fault rlk_job_run_undo(struct rlk_conn *conn,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
-enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn, const char *name,
-				  unsigned int keep,
+enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn,
+				  const struct rlk_job_run *run,
 				  struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_JOB_FORGET, .conn = conn };
-	struct fake_call call = { .id = keep };
+	struct fake_call call = { .id = run->keep };
 
-	snprintf(call.name, sizeof(call.name), "%s", name);
+	snprintf(call.name, sizeof(call.name), "%s", run->request->name);
 	world_begin(&op, &call);
+	return world_fault(&op, RLK_DONE, reterr);
+}
+
+struct rlk_job_listing rlk_job_listing_begin(const char *like,
+					     rowlock_list_runs_fn fn, void *arg)
+{
+	return (struct rlk_job_listing){
+		.like = like, .fn = fn, .arg = arg, .page = rlk_page_begin(2)
+	};
+}
+
+/* One page. */
+static void list(struct rlk_job_listing *listing)
+{
+	struct rlk_page *page = &listing->page;
+
+	for (page->rows = 0; page->rows < page->limit && fake_job.listed;
+	     page->rows++) {
+		const struct rowlock_run_entry entry = {
+			.size = sizeof(entry),
+			.name = "job",
+			.nth = fake_job.listed--,
+		};
+
+		if (!listing->ended)
+			listing->ended = listing->fn(&entry, listing->arg);
+	}
+}
+
+enum rlk_fault rlk_job_list(struct rlk_conn *conn,
+			    struct rlk_job_listing *listing,
+			    struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_JOB_LIST, .conn = conn };
+	struct fake_call call = { .id = 0 };
+
+	snprintf(call.name, sizeof(call.name), "%s", listing->like);
+	if (world_begin(&op, &call))
+		list(listing);
 	return world_fault(&op, RLK_DONE, reterr);
 }

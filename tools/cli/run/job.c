@@ -20,12 +20,18 @@
 #define DAY_MS (24 * HOUR_MS)
 #define RETRIES_MOST 1000000
 #define PAUSE_MS 250
+#define KEEP_MOST 1000
 
 void job_option(struct job *job, int option, const char *argument)
 {
 	const char **const texts[] = {
-		&job->per,     &job->zone,          &job->offset,
-		&job->retries, &job->success_codes, &job->done_code_text,
+		&job->per,
+		&job->zone,
+		&job->offset,
+		&job->retries,
+		&job->keep,
+		&job->success_codes,
+		&job->done_code_text,
 	};
 
 	*texts[option - JOB_OPTION_FIRST] = argument;
@@ -99,7 +105,7 @@ static int read_offset(struct job *job, const char *title)
 
 static int read_numbers(struct job *job, const char *title)
 {
-	unsigned int retries;
+	unsigned int retries, keep;
 
 	if (job->retries) {
 		if (!text_number(job->retries, 0, RETRIES_MOST, &retries))
@@ -108,6 +114,14 @@ static int read_numbers(struct job *job, const char *title)
 					       "number from 0 to %d",
 					       job->retries, RETRIES_MOST);
 		job->most = (uint64_t) retries + 1;
+	}
+	if (job->keep) {
+		if (!text_number(job->keep, 1, KEEP_MOST, &keep))
+			return command_misused(title,
+					       "--keep: '%s' is not a number "
+					       "from 1 to %d",
+					       job->keep, KEEP_MOST);
+		job->kept = keep;
 	}
 	if (job->done_code_text &&
 	    !text_number(job->done_code_text, 0, 255, &job->done_code))
@@ -161,11 +175,11 @@ int job_read(struct job *job, const char *title)
 	int code;
 
 	if (!job->per)
-		return job->zone || job->offset || job->retries ||
+		return job->zone || job->offset || job->retries || job->keep ||
 			       job->success_codes || job->done_code_text
 			   ? command_misused(
 				 title,
-				 "--zone, --offset, --retries, "
+				 "--zone, --offset, --retries, --keep, "
 				 "--success-codes and --done-exit-code need "
 				 "--once-per")
 			   : -1;
@@ -192,8 +206,11 @@ int job_choose(struct job *job, struct rowlock_client *client,
 	r = rowlock_server_time(client, &now, reterr);
 	if (r < 0)
 		return r;
-	job->run =
-	    (struct rowlock_run){ .size = sizeof(job->run), .most = job->most };
+	job->run = (struct rowlock_run){
+		.size = sizeof(job->run),
+		.most = job->most,
+		.keep = job->kept,
+	};
 	window_at(&job->window, now, &job->run.from_us, &job->run.until_us);
 	job->chosen = true;
 	return 0;
@@ -234,10 +251,10 @@ int job_end(struct job *job, struct rowlock *lock, int code,
 	    uint64_t patience_ms, struct rowlock_errinfo *error)
 {
 	uint64_t began = pace_now_ms();
-	enum rowlock_run_end how = !job->started ? ROWLOCK_RUN_NOT_STARTED
-				   : job_succeeded(job, code)
-				       ? ROWLOCK_RUN_SUCCEEDED
-				       : ROWLOCK_RUN_FAILED;
+	enum rowlock_once_outcome how = !job->started ? ROWLOCK_ONCE_NOT_STARTED
+					: job_succeeded(job, code)
+					    ? ROWLOCK_ONCE_SUCCEEDED
+					    : ROWLOCK_ONCE_FAILED;
 	bool told = false;
 	int r;
 

@@ -25,9 +25,11 @@ struct job {
 	const char *zone;
 	const char *offset;
 	const char *retries;
+	const char *keep;
 	const char *success_codes;
 	const char *done_code_text;
 	uint64_t most;           /* runs of a window; 0: any number */
+	uint64_t kept;           /* runs of each kind; 0: as the library does */
 	unsigned int done_code;  /* exit with it if there is nothing to do */
 	struct signals *signals; /* one ends the tries to note its end */
 	bool succeeds[JOB_CODE_MOST + 1]; /* an exit code is a success */
@@ -45,6 +47,7 @@ enum {
 	JOB_OPTION_ZONE,
 	JOB_OPTION_OFFSET,
 	JOB_OPTION_RETRIES,
+	JOB_OPTION_KEEP,
 	JOB_OPTION_SUCCESS,
 	JOB_OPTION_DONE,
 	JOB_OPTION_LAST = JOB_OPTION_DONE,
@@ -56,6 +59,7 @@ enum {
 	    { "zone", required_argument, NULL, JOB_OPTION_ZONE },              \
 	    { "offset", required_argument, NULL, JOB_OPTION_OFFSET },          \
 	    { "retries", required_argument, NULL, JOB_OPTION_RETRIES },        \
+	    { "keep", required_argument, NULL, JOB_OPTION_KEEP },              \
 	    { "success-codes", required_argument, NULL, JOB_OPTION_SUCCESS },  \
 	{                                                                      \
 		"done-exit-code", required_argument, NULL, JOB_OPTION_DONE     \
@@ -72,6 +76,9 @@ enum {
 	"      --offset=TIME          the window begins so much later\n"       \
 	"      --retries=N            ... and N more runs in it, at most "     \
 	"(any number)\n"                                                       \
+	"      --keep=N               keep the last N runs that succeeded, "   \
+	"and\n"                                                                \
+	"                             the last N that did not (20)\n"          \
 	"      --success-codes=LIST   exit codes that are a success, as "      \
 	"0,3,10-12 (0)\n"                                                      \
 	"      --done-exit-code=N     exit with N if there is nothing to do "  \

@@ -12,6 +12,7 @@
 #include "command.h"
 #include "common/text.h"
 #include "show/entries.h"
+#include "show/json.h"
 
 static void put_field(const char *key, const char *value)
 {
@@ -94,77 +95,27 @@ void entry_put_lines(const struct rowlock_entry *entry)
 		put_number("connection:", true, entry->connection, "");
 }
 
-/* "2026-11-20 12:00:00.000000" (UTC) as RFC 3339 writes it; null if unknown. */
-static void put_json_time(const char *text)
-{
-	if (!*text) {
-		fputs("null", stdout);
-		return;
-	}
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == ' ')
-			putchar('T');
-		else if (strchr("0123456789-:.", *text))
-			putchar(*text);
-	}
-	fputs("Z\"", stdout);
-}
-
-static void put_json_text(const char *key, const char *value)
-{
-	printf(",\"%s\":", key);
-	text_json(stdout, value);
-}
-
-/* Null if nothing is known. */
-static void put_json_known(const char *key, const char *value)
-{
-	if (*value)
-		put_json_text(key, value);
-	else
-		printf(",\"%s\":null", key);
-}
-
-static void put_json_number(const char *key, bool known, uint64_t value)
-{
-	if (known)
-		printf(",\"%s\":%" PRIu64, key, value);
-	else
-		printf(",\"%s\":null", key);
-}
-
-/* All 64 bits, of which many readers of JSON keep 53. */
-static void put_json_bits(const char *key, uint64_t value)
-{
-	if (value > 0)
-		printf(",\"%s\":\"%" PRIu64 "\"", key, value);
-	else
-		printf(",\"%s\":null", key);
-}
-
 /* A token counts microseconds and stays below 2^53 until 2255. */
 void entry_put_json(const struct rowlock_entry *entry)
 {
 	fputs("{\"name\":", stdout);
 	text_json(stdout, entry->name);
-	put_json_text("strategy", strategy_word(entry->strategy));
-	put_json_text("kind", kind_word(entry->kind));
+	json_text("strategy", strategy_word(entry->strategy));
+	json_text("kind", kind_word(entry->kind));
 	printf(",\"slot\":%u", entry->slot);
-	put_json_text("state", state_word(entry->state));
-	put_json_text("info", entry->info);
-	put_json_known("host", entry->host);
-	put_json_number("pid", entry->pid > 0, entry->pid);
-	put_json_known("program", entry->program);
-	fputs(",\"acquired_at\":", stdout);
-	put_json_time(entry->acquired_at);
-	put_json_number("held_ms", *entry->acquired_at, entry->held_ms);
-	put_json_number("remaining_ms", has_end(entry), entry->remaining_ms);
-	put_json_number("expired_ms", entry->expired_ms > 0, entry->expired_ms);
-	put_json_bits("session", entry->session);
-	put_json_bits("attempt", entry->attempt);
-	put_json_number("token", entry->token > 0, entry->token);
-	put_json_number("connection", entry->connection > 0, entry->connection);
-	put_json_number("place", entry_waits(entry), entry->place);
+	json_text("state", state_word(entry->state));
+	json_text("info", entry->info);
+	json_known("host", entry->host);
+	json_number("pid", entry->pid > 0, entry->pid);
+	json_known("program", entry->program);
+	json_time("acquired_at", entry->acquired_at);
+	json_number("held_ms", *entry->acquired_at, entry->held_ms);
+	json_number("remaining_ms", has_end(entry), entry->remaining_ms);
+	json_number("expired_ms", entry->expired_ms > 0, entry->expired_ms);
+	json_bits("session", entry->session);
+	json_bits("attempt", entry->attempt);
+	json_number("token", entry->token > 0, entry->token);
+	json_number("connection", entry->connection > 0, entry->connection);
+	json_number("place", entry_waits(entry), entry->place);
 	putchar('}');
 }
