@@ -113,6 +113,8 @@ enum rowlock_begin_flags {
  * earlier commit of the hold returned ROWLOCK_EUNKNOWN, may still come, and the
  * client's server is out of reach;
  * ROWLOCK_ESCHEMA: `business_lease` is not as it should be;
+ * ROWLOCK_EREADONLY: the server takes no writes, and an earlier commit of the
+ * hold may still come;
  * ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM, ROWLOCK_EFORKED.
  * After an error nothing was begun, and @conn is as it was or closed.
  */

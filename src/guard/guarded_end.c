@@ -325,8 +325,10 @@ static int judge_uncounted(struct rlk_guarded *guarded, int64_t until_ms,
 	const struct rowlock *lock = guarded->lock;
 	struct rowlock_errinfo why;
 
+	/* The obstacle's own code would promise that the hold stays, or that
+	 * nothing was done. */
 	if (!ask_until(guarded, ask_row, until_ms, &why))
-		return fail_with(lock, "commit", why.code,
+		return fail_with(lock, "commit", ROWLOCK_ECONNECT,
 				 "all is rolled back, for its row was not "
 				 "found, and whether the hold is lost is not "
 				 "known; verify it",
