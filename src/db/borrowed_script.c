@@ -46,25 +46,6 @@ enum rlk_fault rlk_borrowed_number(const struct rlk_borrowed *on,
 				      ret_number, 1, &answered, reterr);
 }
 
-enum rlk_fault rlk_borrowed_ask_number(const struct rlk_borrowed *on,
-				       bool *ret_numbered,
-				       struct rowlock_errinfo *reterr)
-{
-	struct rlk_script text = { .failed = false };
-	uint64_t number = 0;
-	enum rlk_fault fault;
-	size_t answered;
-
-	rlk_script_put(&text, "SELECT CONNECTION_ID() = ");
-	rlk_script_put_value(&text, rlk_u64(rlk_borrowed_id(on)));
-	rlk_script_put(&text, " LIMIT 1");
-	fault =
-	    rlk_borrowed_run_script(on, &text, &number, 1, &answered, reterr);
-	if (!fault)
-		*ret_numbered = number == 1;
-	return fault;
-}
-
 /* Something may have met it that was meant for the statement before. */
 static enum rlk_fault try_again(const struct rlk_borrowed *on, const char *text,
 				struct rowlock_errinfo *reterr)

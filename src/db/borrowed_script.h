@@ -27,13 +27,6 @@ enum rlk_fault rlk_borrowed_number(const struct rlk_borrowed *on,
 				   uint64_t *ret_number,
 				   struct rowlock_errinfo *reterr);
 
-/** *@ret_numbered: has the server's thread the number that the driver knows? A
- *  proxy may number threads itself. A round trip; fails as rlk_borrowed_run().
- */
-enum rlk_fault rlk_borrowed_ask_number(const struct rlk_borrowed *on,
-				       bool *ret_numbered,
-				       struct rowlock_errinfo *reterr);
-
 /** rlk_borrowed_run() with a script, which is empty then; ROWLOCK_ENOMEM: it
  *  failed. */
 enum rlk_fault rlk_borrowed_run_script(const struct rlk_borrowed *on,

@@ -374,9 +374,9 @@ static int begin(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
 	if (code)
 		return code;
 	if (guarded->guard.early &&
-	    rlk_borrowed_ask_number(&guarded->guard.on,
-				    &guarded->guard.numbered,
-				    &error) == RLK_UNKNOWN)
+	    rlk_place_ask_number(guarded->guard.place, guarded->identity,
+				 &guarded->guard.on, &guarded->guard.numbered,
+				 &error) == RLK_UNKNOWN)
 		return fail_begin(guarded, RLK_GUARD_UNANSWERED, &error,
 				  reterr);
 	end = rlk_guard_begin(&guarded->guard, &request, &error);

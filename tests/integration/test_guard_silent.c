@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "proxy.h"
+#include "server.h"
 #include "timeouts.h"
 
 #define SILENT " always do drop then=vanish"
@@ -21,23 +22,25 @@ struct scene {
 	struct proxy *silent_way; /* of the application */
 };
 
-static struct proxy *proxy_on_the_way(char *ret_dsn, size_t size)
+static struct proxy *proxy_on_the_way(const char *to, char *ret_dsn,
+				      size_t size)
 {
 	struct proxy_options options = { .seed = 1 };
 	char server[64];
 	char words[128];
 	struct proxy *proxy;
 
-	proxy_server_of(test_dsn(), server, sizeof(server));
+	proxy_server_of(to, server, sizeof(server));
 	options.server = server;
 	proxy = proxy_start(&options, words, sizeof(words));
 	if (!proxy)
 		fail_msg("proxy: %s", words);
-	proxy_dsn(proxy, test_dsn(), ret_dsn, size);
+	proxy_dsn(proxy, to, ret_dsn, size);
 	return proxy;
 }
 
-static struct scene scene_of(const struct app *app)
+/* The application's server is @at. */
+static struct scene scene_at(const struct app *app, const char *at)
 {
 	struct scene scene = { .app = *app };
 	struct rowlock_client_options options =
@@ -46,16 +49,21 @@ static struct scene scene_of(const struct app *app)
 	char dsn[512];
 
 	scene.app.name = test_name("silent");
-	scene.way = proxy_on_the_way(dsn, sizeof(dsn));
+	scene.way = proxy_on_the_way(test_dsn(), dsn, sizeof(dsn));
 	options.dsn = dsn;
 	options.call_timeout_ms = test_timeout_ms(2000);
 	scene.app.client = test_client_with(&options);
 	scene.app.lock =
 	    test_lock(scene.app.client, ROWLOCK_LEASE, 0, scene.app.name);
 	assert_ok(rowlock_acquire(scene.app.lock, test_patience_ms(), &err));
-	scene.silent_way = proxy_on_the_way(dsn, sizeof(dsn));
+	scene.silent_way = proxy_on_the_way(at, dsn, sizeof(dsn));
 	scene.app.mysql = connect_to(dsn, CLIENT_MULTI_STATEMENTS);
 	return scene;
+}
+
+static struct scene scene_of(const struct app *app)
+{
+	return scene_at(app, test_dsn());
 }
 
 static void scene_end(struct scene *scene)
@@ -172,4 +180,47 @@ GUARD(rollback_in_silence_is_settled_later,
 	scene_end(&scene);
 }
 
-CASE_MAIN(test_main)
+/* The next connection of the lock's server that has @number, or a larger one.
+ */
+static MYSQL *connect_until(unsigned long number)
+{
+	MYSQL *mysql = connect_to(test_dsn(), 0);
+
+	while (mysql_thread_id(mysql) < number) {
+		mysql_close(mysql);
+		mysql = connect_to(test_dsn(), 0);
+	}
+	return mysql;
+}
+
+/* The application is connected to another server by mistake, where its number
+ * is one that somebody has on the lock's server. */
+GUARD(number_of_another_server_is_not_ended,
+      "a number of another server is not ended")
+{
+	struct scene scene = scene_at(*state, getenv("ROWLOCK_TEST_DSN"));
+	MYSQL *stranger = connect_until(mysql_thread_id(scene.app.mysql));
+	struct rowlock_errinfo err;
+	char dsn[512];
+
+	proxy_dsn(scene.silent_way, getenv("ROWLOCK_TEST_DSN"), dsn,
+		  sizeof(dsn));
+	while (mysql_thread_id(scene.app.mysql) != mysql_thread_id(stranger)) {
+		mysql_close(scene.app.mysql);
+		scene.app.mysql = connect_to(dsn, CLIENT_MULTI_STATEMENTS);
+		if (mysql_thread_id(scene.app.mysql) <=
+		    mysql_thread_id(stranger))
+			continue;
+		mysql_close(stranger);
+		stranger = connect_until(mysql_thread_id(scene.app.mysql));
+	}
+	assert_null(proxy_tell(scene.silent_way,
+			       "reply sql=\"*LOCK IN SHARE MODE*\"" SILENT));
+	assert_code(begin_early(&scene, &err), ROWLOCK_ECONNECT, &err);
+	assert_is_settled(&scene);
+	assert_int_equal(mysql_query(stranger, "DO 0"), 0);
+	mysql_close(stranger);
+	scene_end(&scene);
+}
+
+CASE_MAIN(test_main_own_server)

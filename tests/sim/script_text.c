@@ -227,9 +227,11 @@ static void read_savepoint(struct sim_said *said, const char **at)
 static void read_is_here(struct sim_said *said, const char **at)
 {
 	said->numbers = skip(at, "CONNECTION_ID() = ");
-	if (said->numbers)
+	if (said->numbers) {
 		said->value = read_number(at);
-	else if (!read_place(said, at))
+		expect(at, " AND ");
+	}
+	if (!read_place(said, at))
 		unknown(*at);
 	expect(at, " LIMIT 1");
 }
