@@ -54,8 +54,10 @@
  *
  * "And the server errors" stands for ROWLOCK_ECONNECT, ROWLOCK_EAUTH,
  * ROWLOCK_ESCHEMA, ROWLOCK_EREADONLY (after which the next call connects anew,
- * and so follows the server's name to a new primary), ROWLOCK_EDB,
- * ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM and ROWLOCK_EFORKED.
+ * and so follows the server's name to a new primary), ROWLOCK_EUNSUPPORTED (it
+ * is too old or another engine, or logs by STATEMENT), ROWLOCK_EDB,
+ * ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM, ROWLOCK_EFORKED, and ROWLOCK_EINVAL if an
+ * option file is wrong when a call connects anew.
  *
  * At most one hold per name exists in any committed state of the database. A
  * process that was paused past its deadline learns that at its next call: let

@@ -14,18 +14,24 @@ CREATE PROCEDURE rowlock_guard(
 	COMMENT 'rowlock: rolls back and fails (1644) if the hold is lost'
 BEGIN
 	DECLARE counted BIGINT;
+	-- A client that goes on after an error has nothing left to commit.
+	DECLARE EXIT HANDLER FOR SQLEXCEPTION
+	BEGIN
+		ROLLBACK;
+		RESIGNAL;
+	END;
 	-- An UPDATE that finds nothing locks what it has looked at, up to the next
 	-- name, for as long as the transaction is open; a look locks nothing.
-	SELECT COUNT(*) INTO counted FROM business_lease
+	-- The index: a TEMPORARY copy of the caller's, which hides the table, has none.
+	SELECT COUNT(*) INTO counted FROM business_lease FORCE INDEX (PRIMARY)
 	WHERE name = p_name AND slot = 0 AND attempt = p_attempt;
 	IF counted = 1 THEN
-		UPDATE business_lease SET guards = (guards + 268435456) & 4294967295
+		UPDATE business_lease FORCE INDEX (PRIMARY)
+		SET guards = (guards + 268435456) & 4294967295
 		WHERE name = p_name AND slot = 0 AND attempt = p_attempt;
 		SET counted = ROW_COUNT();
 	END IF;
 	IF counted <> 1 THEN
-		-- A client that goes on after an error has nothing left to commit.
-		ROLLBACK;
 		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
 		'rowlock_guard: the hold is lost; all is rolled back';
 	END IF;

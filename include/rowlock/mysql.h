@@ -36,8 +36,10 @@
  *
  * If the name of the tables' database is not ASCII the connection has to use
  * utf8mb4 (mysql_set_character_set()); another set that the driver knows of is
- * ROWLOCK_EINVAL. A TEMPORARY table `business_lease` or `business_lock` on the
- * connection hides rowlock's own: make none.
+ * ROWLOCK_EINVAL. A TEMPORARY table of the application's hides rowlock's own of
+ * that name. A copy of `business_lease` or `business_lock` (CREATE ... SELECT)
+ * is ROWLOCK_ESCHEMA (1176). One that has its key as well (CREATE ... LIKE), or
+ * of another table, is not noticed: make none.
  *
  * A call lasts at most call_timeout_ms, whatever time-outs the connection has.
  * A connection that does not answer in time is closed. MariaDB may answer an
@@ -97,9 +99,9 @@ enum rowlock_begin_flags {
  * @flags  0, or enum rowlock_begin_flags
  *
  * One round trip, or three if @conn has no CLIENT_MULTI_STATEMENTS; one more
- * with MYSQL_OPT_RECONNECT. With a flag, and the first time on a connection, it
- * asks the server whether the hold is still there; otherwise the commit finds
- * out.
+ * with MYSQL_OPT_RECONNECT, and with ROWLOCK_EARLY_GUARD. With a flag, and the
+ * first time on a connection, it asks the server whether the hold is still
+ * there; otherwise the commit finds out.
  *
  * Returns 0;
  * ROWLOCK_ENOTHELD, ROWLOCK_ENOTOWNER, ROWLOCK_ELOST: as rowlock_verify();
@@ -113,6 +115,8 @@ enum rowlock_begin_flags {
  * earlier commit of the hold returned ROWLOCK_EUNKNOWN, may still come, and the
  * client's server is out of reach;
  * ROWLOCK_ESCHEMA: `business_lease` is not as it should be;
+ * ROWLOCK_EREADONLY: the server takes no writes, and an earlier commit of the
+ * hold may still come;
  * ROWLOCK_EDB, ROWLOCK_ENOMEM, ROWLOCK_ESYSTEM, ROWLOCK_EFORKED.
  * After an error nothing was begun, and @conn is as it was or closed.
  */
@@ -140,7 +144,10 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_begin(struct rowlock *lock,
  * open, with the row. The client then ends the session of @conn by KILL, if its
  * account may (the same account, or PROCESS and CONNECTION ADMIN), and if the
  * thread that locked the row told the same number as the driver, on the same
- * run of the server. Otherwise it is ROWLOCK_EUNKNOWN.
+ * run of the server. Otherwise it is ROWLOCK_EUNKNOWN. If the server is out of
+ * reach it is that as well, and the session is ended when the client reaches
+ * the server again: then the next rowlock_begin(), or the release, settles it.
+ * The same is done for a begin or a rollback that was not answered.
  *
  * Returns 0: committed; nobody else has had the lock since its acquire.
  * Nothing was committed, and everything is rolled back:
@@ -221,8 +228,8 @@ ROWLOCK_API int rowlock_rollback(struct rowlock *lock, struct st_mysql *conn,
  * them:
  *
  *     UPDATE (SELECT 1) AS hold LEFT JOIN `schema`.business_lease AS lease
- *         ON ... SET lease.guards = ... WHERE IF(lease.name IS NULL,
- *         (SELECT 1 UNION SELECT 2), 1) = 1;
+ *         FORCE INDEX (PRIMARY) ON ... SET lease.guards = ...
+ *         WHERE IF(lease.name IS NULL, (SELECT 1 UNION SELECT 2), 1) = 1;
  *     SET @rowlock_guard = IF(ROW_COUNT() = 1, 'DO 0', 'KILL CONNECTION_ID()');
  *     PREPARE rowlock_guard FROM @rowlock_guard;
  *     EXECUTE rowlock_guard
@@ -262,7 +269,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_guard_sql(struct rowlock *lock,
  *
  *     CALL `schema`.rowlock_guard(_utf8mb4 X'...', ...)
  *
- * If the hold is lost it rolls the transaction back and fails (1644).
+ * If the hold is lost it rolls the transaction back and fails (1644); with any
+ * other error it rolls it back as well.
  * rowlock-migrate --guard-procedure makes the procedure, which works with the
  * rights of its definer; the caller needs only EXECUTE on it. This call does
  * not look whether it exists.

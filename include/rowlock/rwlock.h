@@ -103,8 +103,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_rwlock_upgrade(
  * others may have written, or write by now; neither is held, and
  * nothing is to be released;
  * ROWLOCK_EUNSUPPORTED: @writer is none, or its reader was freed;
- * ROWLOCK_ECANCELED: rowlock_cancel() of the reader; and the server errors:
- * @writer is held as before, unless it was lost.
+ * ROWLOCK_ECANCELED: rowlock_cancel() of the reader; ROWLOCK_EINVAL: another
+ * thread waits with the reader; and the server errors: @writer is held as
+ * before, unless it was lost.
  *
  * 0 means the same as for rowlock_rwlock_upgrade(): a writer's row that could
  * not be given back in time keeps others out until the client has removed it.

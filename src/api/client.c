@@ -7,6 +7,7 @@
 
 #include "api/options.h"
 #include "api/release.h"
+#include "background/cut_off.h"
 #include "background/keeper.h"
 #include "background/receipts.h"
 #include "background/threads.h"
@@ -70,6 +71,7 @@ static struct rowlock_client *make(void)
 	rlk_list_init(&client->old_sessions);
 	rlk_list_init(&client->row_holds);
 	rlk_list_init(&client->guarded);
+	rlk_list_init(&client->cut_off);
 	rlk_list_init(&client->abandoned);
 	rlk_list_init(&client->notices);
 	rlk_list_init(&client->watches);
@@ -282,6 +284,7 @@ static void close_connections(struct rowlock_client *client, int64_t until_ms)
 	if (!client->pool)
 		return;
 	close_sessions(client, until_ms);
+	rlk_cut_off_forget(client);
 	drop_abandoned(client);
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(client->keeper_conns); i++)
 		rlk_pool_put(client->pool, client->keeper_conns[i]);

@@ -4,6 +4,8 @@
  *
  *   - closes the connections of row holds that were lost, and removes the rows
  *     of attempts that were given up (abandoned.c)
+ *   - ends connections of the application that have a lease's row locked, and
+ *     that this side has closed (cut_off.c)
  *   - deletes the rows of sessions that were lost, and the receipts of
  *     transactions that have given their lock back (receipts.c)
  *   - checks in each third of the TTL that the rows of our holds are there
@@ -20,6 +22,7 @@
 
 #include "background/abandoned.h"
 #include "background/breaks.h"
+#include "background/cut_off.h"
 #include "background/heard.h"
 #include "background/present.h"
 #include "background/receipts.h"
@@ -150,6 +153,8 @@ void rlk_chores_run(void *arg)
 		if (!rlk_breaks_look(client) || !looked)
 			next = rlk_after(rlk_now(client->clock), RETRY_MS);
 		rlk_abandoned_clear(client, &next);
+		if (!rlk_cut_off_end(client))
+			next = rlk_after(rlk_now(client->clock), RETRY_MS);
 		if (!rlk_receipts_clear(client))
 			next = rlk_after(rlk_now(client->clock), RETRY_MS);
 		delete_old_sessions(client, &next);

@@ -282,9 +282,14 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 			     .allow = allow };
 	int flags = unblock(on);
 	bool answered = run(&call, STEP_ALLOW);
+	enum rlk_fault fault = RLK_DONE;
 
 	set_back(on, flags);
-	return answered && !call.status ? RLK_DONE : fail(on, answered, reterr);
+	if (!answered || call.status)
+		fault = fail(on, answered, reterr);
+	if (fault == RLK_UNKNOWN)
+		rlk_borrowed_close(on);
+	return fault;
 }
 
 /* The next row's number, 0 if there is no row. Where character_set_results has
@@ -350,6 +355,8 @@ void rlk_borrowed_close(const struct rlk_borrowed *on)
 
 	if (fd >= 0)
 		shutdown(fd, SHUT_RDWR);
+	if (on->closed)
+		*on->closed = true;
 }
 
 enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,

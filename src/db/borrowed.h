@@ -36,6 +36,8 @@ struct rlk_borrowed {
 	const struct rlk_interrupter *interrupter; /* NULL: none */
 	bool *rows_stay; /* set by a rollback of which the server warns that it
 			    is none for some tables; NULL: nobody asks */
+	bool *closed;    /* set when it is closed on this side, as after an
+			    answer that did not come; NULL: nobody asks */
 };
 
 /** Can the connection take statements? It is connected, and nothing is under

@@ -73,6 +73,7 @@ static const struct entry codes[] = {
 	{ 1054, ROWLOCK_ESCHEMA }, /* unknown column */
 	{ 1136, ROWLOCK_ESCHEMA }, /* wrong number of columns */
 	{ 1146, ROWLOCK_ESCHEMA }, /* no such table */
+	{ 1176, ROWLOCK_ESCHEMA }, /* no such key */
 	{ 1305, ROWLOCK_ESCHEMA }, /* no such routine */
 	{ 1364, ROWLOCK_ESCHEMA }, /* a column that we do not know */
 

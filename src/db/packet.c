@@ -22,6 +22,7 @@
 struct answer {
 	const char *label;
 	uint64_t affected;
+	uint64_t met; /* rows that an INSERT has met and changed */
 	uint64_t insert_id;
 	MYSQL_RES *result; /* NULL if it has none */
 	bool open;         /* behind it a transaction of ours is open */
@@ -158,6 +159,20 @@ int rlk_packet_add(struct rlk_packet *packet, const struct rlk_many_def *def,
 
 /* -------------------------------------------------------------- answers */
 
+/* The second number of "Records: 2  Duplicates: 1  Warnings: 0", in whichever
+ * language the server says it. An INSERT of one row has no such words. */
+static uint64_t duplicates_of(const char *info)
+{
+	static const char digits[] = "0123456789";
+
+	if (!info)
+		return 0;
+	info += strcspn(info, digits);
+	info += strspn(info, digits);
+	info += strcspn(info, digits);
+	return strtoull(info, NULL, 10);
+}
+
 /* The statement that is under way has been answered. */
 static void keep_answer(struct rlk_packet *packet)
 {
@@ -168,6 +183,7 @@ static void keep_answer(struct rlk_packet *packet)
 	answer->insert_id = mysql_insert_id(conn->mysql);
 	answer->affected =
 	    answer->result ? 0 : mysql_affected_rows(conn->mysql);
+	answer->met = duplicates_of(mysql_info(conn->mysql));
 }
 
 /* One that is not committed is not answered. */
@@ -248,6 +264,15 @@ size_t rlk_packet_answered(const struct rlk_packet *packet)
 uint64_t rlk_packet_affected(const struct rlk_packet *packet, int statement)
 {
 	return packet->answers[statement].affected;
+}
+
+uint64_t rlk_packet_made(const struct rlk_packet *packet, int statement)
+{
+	const struct answer *answer = &packet->answers[statement];
+
+	return answer->affected < 2 * answer->met
+		   ? 0
+		   : answer->affected - 2 * answer->met;
 }
 
 uint64_t rlk_packet_insert_id(const struct rlk_packet *packet, int statement)

@@ -63,6 +63,12 @@ size_t rlk_packet_answered(const struct rlk_packet *packet);
 uint64_t rlk_packet_affected(const struct rlk_packet *packet, int statement);
 uint64_t rlk_packet_insert_id(const struct rlk_packet *packet, int statement);
 
+/** How many rows an answered INSERT ... ON DUPLICATE KEY UPDATE made. A row
+ *  that was there counts as two affected ones if the update, or a trigger,
+ *  changed it (MySQL manual, "INSERT ... ON DUPLICATE KEY UPDATE Statement").
+ */
+uint64_t rlk_packet_made(const struct rlk_packet *packet, int statement);
+
 /** Call @fn for each row of its result, with up to RLK_STMT_COLUMNS columns
  *  that are valid during the call. Each call begins with the first row. */
 void rlk_packet_each(struct rlk_packet *packet, int statement, rlk_row_fn fn,

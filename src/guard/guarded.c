@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "background/cut_off.h"
 #include "base/log.h"
 #include "core/call.h"
 #include "db/borrowed_script.h"
@@ -220,6 +221,7 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 	guarded->lock = lock;
 	guarded->hold = hold;
 	guard->on.rows_stay = &guard->rows_stay;
+	guard->on.closed = &guarded->cut;
 	guard->attempt = hold->attempt;
 	guard->place = &client->place;
 	guard->server = guarded->identity;
@@ -239,11 +241,23 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 	return 0;
 }
 
+void rlk_guarded_mark(const struct rlk_guarded *guarded,
+		      struct rlk_mark *ret_mark)
+{
+	*ret_mark = (struct rlk_mark){ .id = guarded->guard.on_id };
+	memcpy(ret_mark->identity, guarded->identity,
+	       sizeof(ret_mark->identity));
+}
+
 /* Ends what tie() began. */
 void rlk_guarded_untie(struct rlk_guarded *guarded)
 {
 	struct rowlock_client *client = guarded->lock->name->client;
+	struct rlk_mark mark;
 
+	rlk_guarded_mark(guarded, &mark);
+	if (guarded->cut && guarded->guard.numbered && !guarded->ended)
+		rlk_cut_off_note(client, &mark);
 	if (guarded->guard.reconnects)
 		rlk_borrowed_let_reconnect(&guarded->guard.on, true);
 	rlk_mutex_lock(&client->mutex);
@@ -359,6 +373,12 @@ static int begin(struct rlk_guarded *guarded, struct rowlock_errinfo *reterr)
 		code = outrun(guarded, reterr);
 	if (code)
 		return code;
+	if (guarded->guard.early &&
+	    rlk_place_ask_number(guarded->guard.place, guarded->identity,
+				 &guarded->guard.on, &guarded->guard.numbered,
+				 &error) == RLK_UNKNOWN)
+		return fail_begin(guarded, RLK_GUARD_UNANSWERED, &error,
+				  reterr);
 	end = rlk_guard_begin(&guarded->guard, &request, &error);
 	if (end)
 		return fail_begin(guarded, end, &error, reterr);

@@ -10,8 +10,6 @@
  */
 #include <rowlock/mysql.h>
 
-#include <string.h>
-
 #include "api/release.h"
 #include "background/receipts.h"
 #include "core/call.h"
@@ -125,16 +123,15 @@ typedef bool (*ask_fn)(struct rlk_guarded *guarded, struct rlk_conn *conn,
  * which locked the row returned; no other thread has it in the same run of the
  * server, which the fence checks. If the session cannot be ended, the question
  * fails. */
-static void end_session(const struct rlk_guarded *guarded,
-			struct rlk_conn *conn)
+static void end_session(struct rlk_guarded *guarded, struct rlk_conn *conn)
 {
-	struct rlk_mark mark = { .id = guarded->guard.on_id };
 	struct rowlock_errinfo error;
+	struct rlk_mark mark;
 
-	if (!guarded->cut || !guarded->guard.numbered)
+	if (!guarded->cut || !guarded->guard.numbered || guarded->ended)
 		return;
-	memcpy(mark.identity, guarded->identity, sizeof(mark.identity));
-	rlk_conn_fence(conn, &mark, 0, &error);
+	rlk_guarded_mark(guarded, &mark);
+	guarded->ended = !rlk_conn_fence(conn, &mark, 0, &error);
 }
 
 /* Did the commit take place? */
@@ -270,7 +267,6 @@ static int find_out(struct rlk_guarded *guarded, int64_t until_ms,
 {
 	struct rowlock_errinfo why;
 
-	guarded->cut = rlk_fault_class(error->mysql) == RLK_UNKNOWN;
 	if (ask_until(guarded, ask_outcome, until_ms, &why))
 		return judge(guarded, error, reterr);
 	return fail_unanswered(guarded, error, reterr);
@@ -325,8 +321,10 @@ static int judge_uncounted(struct rlk_guarded *guarded, int64_t until_ms,
 	const struct rowlock *lock = guarded->lock;
 	struct rowlock_errinfo why;
 
+	/* The obstacle's own code would promise that the hold stays, or that
+	 * nothing was done. */
 	if (!ask_until(guarded, ask_row, until_ms, &why))
-		return fail_with(lock, "commit", why.code,
+		return fail_with(lock, "commit", ROWLOCK_ECONNECT,
 				 "all is rolled back, for its row was not "
 				 "found, and whether the hold is lost is not "
 				 "known; verify it",
@@ -475,7 +473,6 @@ static enum rlk_guard_end roll_back(struct rlk_guarded *guarded,
 		guarded->guard.on.until_ms -=
 		    (int64_t) client->call_timeout_ms / 2;
 	end = rlk_guard_rollback(&guarded->guard, NULL);
-	guarded->cut = end == RLK_GUARD_UNANSWERED;
 	if (guarded->cut && guarded->guard.early)
 		ask_until(guarded, ask_nothing, until_ms, &error);
 	return end;

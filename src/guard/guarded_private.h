@@ -17,7 +17,8 @@ struct rlk_guarded {
 	struct rlk_guard guard;
 	char identity[96]; /* of the server that has the row */
 	/* The commit's end. */
-	bool cut; /* its connection is closed on this side */
+	bool cut;   /* its connection is closed on this side, */
+	bool ended; /* and in the server */
 	enum rlk_guard_outcome outcome; /* if it was not answered */
 	uint64_t seen; /* guards of the row, if it found none */
 	bool read;     /* the row was read after its end: guard.guards is its
@@ -46,7 +47,13 @@ static inline int fail_with(const struct rowlock *lock, const char *what,
 /** Note that the hold's row has guard.guards. */
 void rlk_guarded_note_locked(const struct rlk_guarded *guarded);
 
-/** The transaction is over; frees it. Takes client->mutex. */
+/** The mark of its connection. */
+void rlk_guarded_mark(const struct rlk_guarded *guarded,
+		      struct rlk_mark *ret_mark);
+
+/** The transaction is over; frees it. If its connection is cut and may still
+ *  have the row locked in the server, the chores end it. Takes client->mutex.
+ */
 void rlk_guarded_untie(struct rlk_guarded *guarded);
 
 /** If the server reported that rows stay after the rollback, report it in the

@@ -126,7 +126,7 @@ static void put_look(struct rlk_script *text, const struct rlk_guard *guard,
 {
 	rlk_script_put(text, "SELECT IF(COUNT(*) = 1, 1, (SELECT 1 UNION "
 			     "SELECT 2)) FROM ");
-	rlk_place_put_table(text, guard->place, "business_lease");
+	rlk_place_put_table(text, guard->place, RLK_PLACE_LEASES);
 	put_row(text, request);
 	rlk_script_put(text, " LIMIT 1; ");
 }
@@ -187,7 +187,7 @@ static void put_ask(struct rlk_script *text, const struct rlk_guard *guard,
 	rlk_script_put(text, ", guards + 1");
 	put_numbered(text, guard);
 	rlk_script_put(text, ", 0) FROM ");
-	rlk_place_put_table(text, guard->place, "business_lease");
+	rlk_place_put_table(text, guard->place, RLK_PLACE_LEASES);
 	put_row(text, request);
 	rlk_script_put(text, " LIMIT 1");
 	rlk_script_put(text, guard->early ? " LOCK IN SHARE MODE; " : "; ");
@@ -264,7 +264,7 @@ static void put_commit(struct rlk_script *text, const struct rlk_guard *guard,
 	rlk_script_put(text, "RELEASE ");
 	put_savepoint(text, guard);
 	rlk_script_put(text, "; UPDATE ");
-	rlk_place_put_table(text, guard->place, "business_lease");
+	rlk_place_put_table(text, guard->place, RLK_PLACE_LEASES);
 	rlk_script_put(text, " SET guards = ");
 	rlk_script_put_value(text, rlk_u64(rlk_guard_count(guard->guards, 1)));
 	if (guard->releases)
@@ -458,7 +458,7 @@ static void put_catch_up(struct rlk_script *text, const struct rlk_guard *guard,
 	if (!guard->autocommit)
 		rlk_script_put(text, "; SET SESSION autocommit = 1");
 	rlk_script_put(text, "; SELECT COUNT(*) FROM ");
-	rlk_place_put_table(text, guard->place, "business_lease");
+	rlk_place_put_table(text, guard->place, RLK_PLACE_LEASES);
 	put_row(text, request);
 	rlk_script_put(text, "; ");
 	rlk_script_put(text, guard->place->catch_up->last);

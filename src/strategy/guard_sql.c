@@ -51,7 +51,7 @@ int rlk_guard_sql(const struct rlk_place *place,
 
 	rlk_script_put(&text, "UPDATE (SELECT 1) AS hold LEFT JOIN ");
 	rlk_place_put_table(&text, place, "business_lease");
-	rlk_script_put(&text, " AS lease ON ");
+	rlk_script_put(&text, " AS lease" RLK_PLACE_OWN " ON ");
 	rlk_attempt_put(&text, "lease.", request);
 	if (run)
 		put_run(&text, place, request, run);

@@ -109,7 +109,7 @@ static uint64_t count_made(struct rlk_batch *batch,
 	struct rlk_part *first = of->rows[0].part;
 
 	if (!batch->takes_bell || of != &batch->of[RLK_BATCH_LEASES])
-		return rlk_packet_affected(batch->packet, of->statement);
+		return rlk_packet_made(batch->packet, of->statement);
 	rlk_packet_each(batch->packet, of->statement, made_ringing, first);
 	return first->seen;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "db/borrowed_script.h"
 #include "db/conn.h"
 #include "db/server.h"
 
@@ -36,6 +37,29 @@ void rlk_place_put_is_here(struct rlk_script *script,
 	rlk_script_put(script, place->identity ? place->identity : "1");
 	rlk_script_put(script, " = ");
 	rlk_script_put_value(script, place->identity ? name : rlk_u64(1));
+}
+
+enum rlk_fault rlk_place_ask_number(const struct rlk_place *place,
+				    const char *server,
+				    const struct rlk_borrowed *on,
+				    bool *ret_numbered,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rlk_script text = { .failed = false };
+	uint64_t number = 0;
+	enum rlk_fault fault;
+	size_t answered;
+
+	rlk_script_put(&text, "SELECT CONNECTION_ID() = ");
+	rlk_script_put_value(&text, rlk_u64(rlk_borrowed_id(on)));
+	rlk_script_put(&text, " AND ");
+	rlk_place_put_is_here(&text, place, server);
+	rlk_script_put(&text, " LIMIT 1");
+	fault =
+	    rlk_borrowed_run_script(on, &text, &number, 1, &answered, reterr);
+	if (!fault)
+		*ret_numbered = number == 1;
+	return fault;
 }
 
 void rlk_place_put_table(struct rlk_script *script,

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "db/borrowed.h"
 #include "db/sql.h"
 
 struct rlk_catch_up;
@@ -32,6 +33,21 @@ bool rlk_place_asks_to_catch_up(const struct rlk_place *place);
 /** A condition: true on @server, or on any of its cluster. */
 void rlk_place_put_is_here(struct rlk_script *script,
 			   const struct rlk_place *place, const char *server);
+
+/** *@ret_numbered: is @on to @server, and has its thread there the number that
+ *  the driver knows? A proxy may number threads itself. A round trip; fails as
+ *  rlk_borrowed_run(). */
+enum rlk_fault rlk_place_ask_number(const struct rlk_place *place,
+				    const char *server,
+				    const struct rlk_borrowed *on,
+				    bool *ret_numbered,
+				    struct rowlock_errinfo *reterr);
+
+/** Behind the name of a table that is read or changed: fails (1176) where the
+ *  application has a TEMPORARY table of that name, which hides rowlock's own,
+ *  unless that has the same keys. A copy (CREATE ... SELECT) has none. */
+#define RLK_PLACE_OWN " FORCE INDEX (PRIMARY)"
+#define RLK_PLACE_LEASES "business_lease" RLK_PLACE_OWN
 
 /** The table @name of it. */
 void rlk_place_put_table(struct rlk_script *script,

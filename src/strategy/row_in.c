@@ -44,7 +44,7 @@ static void put_lock(struct rlk_script *text, const struct rlk_row_in *in,
 	rlk_script_put(text, tag);
 	rlk_place_put_is_here(text, in->place, in->place->server);
 	rlk_script_put(text, ", 1, 2) FROM ");
-	rlk_place_put_table(text, in->place, "business_lock");
+	rlk_place_put_table(text, in->place, "business_lock" RLK_PLACE_OWN);
 	rlk_script_put(text, " WHERE name = ");
 	rlk_script_put_value(text, rlk_text(in->name));
 	/* Without it sql_select_limit counts, which may be 0. */

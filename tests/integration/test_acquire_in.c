@@ -412,6 +412,23 @@ INSIDE(a_row_that_does_not_come_is_not_asked_for_again_and_again,
 	assert_is_free(inside);
 }
 
+/* The row would be locked for nobody else in a copy. */
+INSIDE(copy_of_the_table_is_not_locked, "a copy of the table is not locked")
+{
+	const struct inside *inside = *state;
+	struct rowlock_errinfo err;
+
+	assert_is_free(inside); /* it has a row */
+	say(inside->mysql, "CREATE TEMPORARY TABLE business_lock AS SELECT * "
+			   "FROM business_lock");
+	assert_ok(rowlock_acquire(inside->rival, 0, &err));
+	assert_code(rowlock_acquire_in_transaction(inside->lock, inside->mysql,
+						   0, &err),
+		    ROWLOCK_ESCHEMA, &err);
+	assert_nothing_open(inside);
+	assert_ok(rowlock_release(inside->rival, &err));
+}
+
 INSIDE(what_it_cannot_do_is_refused, "what it cannot do is refused")
 {
 	const struct inside *inside = *state;

@@ -7,6 +7,9 @@
 #include "guarded.h"
 
 #include <stdio.h>
+#include <unistd.h>
+
+#include "timeouts.h"
 
 /* Its transaction cannot be continued by another session. */
 GUARD(connection_that_is_new_commits_nothing,
@@ -179,6 +182,56 @@ GUARD(new_connection_has_nothing_open, "a new connection has nothing open")
 		say(app->mysql, "COMMIT");
 		assert_balance(app, 100);
 	}
+}
+
+/* A client with an option file of its own, which holds nothing. */
+static struct rowlock_client *client_with_file(char *path)
+{
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(TTL_MS));
+	int file = mkstemp(path);
+
+	assert_true(file >= 0);
+	close(file);
+	options.defaults_file = path;
+	options.call_timeout_ms = test_timeout_ms(2000);
+	return test_client_with(&options);
+}
+
+/* The code of an option file that has become wrong says of a commit that
+ * nothing was done. */
+GUARD(rolled_back_commit_is_not_told_to_be_open,
+      "a commit that was rolled back is not told to be open")
+{
+	struct app app = *(struct app *) *state;
+	char path[] = "/tmp/guard-options-XXXXXX";
+	struct rowlock_client *client = client_with_file(path);
+	struct rowlock *lock;
+	struct rowlock_errinfo err;
+	FILE *file;
+
+	app.name = test_name("options");
+	lock = test_lock(client, ROWLOCK_LEASE, 0, app.name);
+	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
+	assert_ok(rowlock_begin(lock, app.mysql, 0, &err));
+	take_ten(&app);
+	steal(&app);
+	file = fopen(path, "we");
+	assert_non_null(file);
+	fputs("[rowlock]\nno-such-key=1\n", file);
+	fclose(file);
+	/* Why the row was not found cannot be asked. */
+	assert_code(rowlock_commit(lock, app.mysql, &err), ROWLOCK_ECONNECT,
+		    &err);
+	assert_non_null(strstr(err.message, "no-such-key"));
+	assert_code(rowlock_commit(lock, app.mysql, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_balance(&app, 100);
+	assert_int_equal(truncate(path, 0), 0);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	test_lock_end(lock);
+	test_client_end(client);
+	unlink(path);
 }
 
 CASE_MAIN(test_main)

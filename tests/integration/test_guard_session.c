@@ -122,6 +122,38 @@ GUARD(answers_are_read_in_each_character_set,
 	assert_as_before(app);
 }
 
+/* A copy of the application's own, in which the hold's row is for ever. */
+GUARD(copy_of_the_table_is_not_taken_for_it,
+      "a copy of the table is not taken for it")
+{
+	static const unsigned int flags[] = { 0, ROWLOCK_SNAPSHOT };
+	const struct app *app = *state;
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+	struct rowlock_errinfo err;
+
+	for (size_t i = 0; i < TEST_SIZE(flags); i++) {
+		assert_ok(rowlock_begin(app->lock, app->mysql, flags[i], &err));
+		take_ten(app);
+		say(app->mysql, "CREATE TEMPORARY TABLE business_lease AS "
+				"SELECT * FROM business_lease");
+		assert_code(
+		    i ? rowlock_commit_release(app->lock, app->mysql, &err)
+		      : rowlock_commit(app->lock, app->mysql, &err),
+		    ROWLOCK_ESCHEMA, &err);
+		assert_balance(app, 100);
+		assert_code(rowlock_begin(app->lock, app->mysql,
+					  ROWLOCK_SNAPSHOT, &err),
+			    ROWLOCK_ESCHEMA, &err);
+		say(app->mysql, "DROP TEMPORARY TABLE business_lease");
+	}
+	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
+	say(app->mysql, "CREATE TEMPORARY TABLE business_lease AS "
+			"SELECT * FROM business_lease");
+	assert_int_equal(try_to_say(app->mysql, text), 1176);
+	say(app->mysql, "DROP TEMPORARY TABLE business_lease");
+	assert_as_before(app);
+}
+
 /* What the driver remembers is older than what the server says. */
 GUARD(transaction_that_ended_unnoticed_is_not_in_the_way,
       "a transaction that ended unnoticed is not in the way")

@@ -10,6 +10,7 @@
 #include "guarded.h"
 #include "server.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static const char *const tables[] = { "business_lease", "business_lock",
@@ -229,6 +230,79 @@ CASE_WITH(a_draw_that_brings_nothing_is_told,
 					 rowlock_name(lock)),
 			 0);
 	test_end(lock, client);
+}
+
+/* One leads, and the others are asked for together. */
+#define TAKERS 5
+
+struct taker {
+	struct rowlock *held;
+	struct rowlock *lock;
+	pthread_barrier_t *start;
+	int code;
+};
+
+static void *take(void *arg)
+{
+	struct taker *taker = arg;
+
+	pthread_barrier_wait(taker->start);
+	taker->code = rowlock_acquire(taker->lock, 0, NULL);
+	return NULL;
+}
+
+/* Names that were not asked for before, for a name that was held is only looked
+ * at. */
+static void take_held_ones(struct rowlock_client *holder,
+			   struct rowlock_client *client)
+{
+	struct taker takers[TAKERS];
+	pthread_t threads[TAKERS];
+	pthread_barrier_t start;
+	struct rowlock_errinfo err;
+
+	pthread_barrier_init(&start, NULL, TAKERS);
+	for (size_t i = 0; i < TAKERS; i++) {
+		const char *name = test_name("met");
+
+		takers[i] = (struct taker){
+			test_lock(holder, ROWLOCK_LEASE, 0, name),
+			test_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE,
+				  name),
+			&start,
+			0,
+		};
+		assert_ok(rowlock_acquire(takers[i].held, 5000, &err));
+	}
+	for (size_t i = 0; i < TAKERS; i++)
+		assert_int_equal(
+		    pthread_create(&threads[i], NULL, take, &takers[i]), 0);
+	for (size_t i = 0; i < TAKERS; i++)
+		pthread_join(threads[i], NULL);
+	for (size_t i = 0; i < TAKERS; i++) {
+		assert_int_equal(takers[i].code, ROWLOCK_EBUSY);
+		assert_ok(rowlock_release(takers[i].held, &err));
+		test_lock_end(takers[i].held);
+		test_lock_end(takers[i].lock);
+	}
+	pthread_barrier_destroy(&start);
+}
+
+/* Some of the rows that are met are changed by that: as many are affected as if
+ * some had been made. */
+CASE_WITH(rows_that_are_met_are_not_made, "rows that are met are not made",
+	  plain_begin, plain_end)
+{
+	struct rowlock_client *holder = test_client(test_ttl_ms(60000));
+	struct rowlock_client *client = test_client(test_ttl_ms(60000));
+
+	test_sql(root, "CREATE TRIGGER t BEFORE UPDATE ON business_lease FOR "
+		       "EACH ROW SET NEW.info = IF(RAND() < 0.5, OLD.info, "
+		       "LEFT(RAND(), 9))");
+	for (int round = 0; round < 40; round++)
+		take_held_ones(holder, client);
+	test_client_end(holder);
+	test_client_end(client);
 }
 
 CASE_WITH(a_row_that_does_not_come_is_told,

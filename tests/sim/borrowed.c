@@ -241,9 +241,9 @@ enum rlk_fault rlk_borrowed_allow_several(const struct rlk_borrowed *on,
 {
 	size_t answered;
 
-	return say(of(on),
-		   allow ? "several statements: 1" : "several statements: 0",
-		   on->until_ms, NULL, NULL, 0, &answered, reterr);
+	return rlk_borrowed_run(
+	    on, allow ? "several statements: 1" : "several statements: 0", NULL,
+	    0, &answered, reterr);
 }
 
 enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
@@ -251,8 +251,12 @@ enum rlk_fault rlk_borrowed_run(const struct rlk_borrowed *on, const char *text,
 				size_t *ret_answered,
 				struct rowlock_errinfo *reterr)
 {
-	return say(of(on), text, on->until_ms, on->interrupter, ret_numbers,
-		   most, ret_answered, reterr);
+	enum rlk_fault fault = say(of(on), text, on->until_ms, on->interrupter,
+				   ret_numbers, most, ret_answered, reterr);
+
+	if (fault == RLK_UNKNOWN && on->closed)
+		*on->closed = true;
+	return fault;
 }
 
 enum rlk_fault rlk_borrowed_say_script(const struct rlk_borrowed *on,
@@ -292,6 +296,8 @@ uint64_t rlk_borrowed_insert_id(const struct rlk_borrowed *on)
 void rlk_borrowed_close(const struct rlk_borrowed *on)
 {
 	sim_borrowed_close(of(on));
+	if (on->closed)
+		*on->closed = true;
 }
 
 /* ------------------------------------------------------------------- judge */

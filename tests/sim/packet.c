@@ -169,6 +169,12 @@ size_t rlk_packet_answered(const struct rlk_packet *packet)
 	return packet->answered;
 }
 
+/* No row that is met is changed. */
+uint64_t rlk_packet_made(const struct rlk_packet *packet, int statement)
+{
+	return rlk_packet_affected(packet, statement);
+}
+
 uint64_t rlk_packet_affected(const struct rlk_packet *packet, int statement)
 {
 	uint64_t affected = 0;

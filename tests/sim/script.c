@@ -275,7 +275,9 @@ static unsigned int look_first(struct sim_session *session,
 static unsigned int look_at_place(struct sim_session *session,
 				  const struct sim_said *said)
 {
-	sim_script_tell(session, !said->elsewhere);
+	sim_script_tell(session,
+			!said->elsewhere &&
+			    (!said->numbers || said->value == session->id));
 	return 0;
 }
 

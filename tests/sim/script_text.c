@@ -149,6 +149,10 @@ static void read_where_once(struct sim_said *said, const char **at)
 	expect(at, " LIMIT 1");
 }
 
+/* Never a TEMPORARY copy of the application's. */
+#define OWN "FORCE INDEX (PRIMARY) "
+#define LEASES "`simulation`.business_lease " OWN
+
 /* ------------------------------------------------------------ statements */
 
 static void read_isolation(struct sim_said *said, const char **at)
@@ -185,7 +189,7 @@ static void read_row(struct sim_said *said, const char **at)
 		said->value = read_number(at);
 		expect(at, ", 8589934592, 0)");
 	}
-	expect(at, ", 0) FROM `simulation`.business_lease WHERE ");
+	expect(at, ", 0) FROM " LEASES "WHERE ");
 	read_where_once(said, at);
 	said->shares = skip(at, " LOCK IN SHARE MODE");
 }
@@ -222,6 +226,11 @@ static void read_savepoint(struct sim_said *said, const char **at)
 
 static void read_is_here(struct sim_said *said, const char **at)
 {
+	said->numbers = skip(at, "CONNECTION_ID() = ");
+	if (said->numbers) {
+		said->value = read_number(at);
+		expect(at, " AND ");
+	}
 	if (!read_place(said, at))
 		unknown(*at);
 	expect(at, " LIMIT 1");
@@ -336,7 +345,8 @@ static void read_inside_lock(struct sim_said *said, const char **at)
 	expect(at, " */ IF(");
 	if (!read_place(said, at))
 		unknown(*at);
-	expect(at, ", 1, 2) FROM `simulation`.business_lock WHERE name = ");
+	expect(at,
+	       ", 1, 2) FROM `simulation`.business_lock " OWN "WHERE name = ");
 	said->name = read_name(at);
 	expect(at, " LIMIT 1");
 	said->locks = skip(at, " FOR UPDATE");
@@ -396,7 +406,6 @@ static void read_passed(struct sim_said *said, const char **at)
 }
 
 #define NO_CHAIN " AND NO CHAIN NO RELEASE"
-#define LEASES "`simulation`.business_lease "
 
 static const struct {
 	struct sim_op op;
@@ -467,7 +476,7 @@ static const struct {
 	  read_call },
 	{ { .verb = SIM_GUARD_CALL, .label = "guard-text", .writes = true },
 	  "UPDATE (SELECT 1) AS hold LEFT JOIN `simulation`.business_lease AS "
-	  "lease ON ",
+	  "lease " OWN "ON ",
 	  read_guard },
 	{ { .verb = SIM_GUARD_JUDGE, .label = "guard-judge" },
 	  "SET @rowlock_guard = IF(ROW_COUNT() = 1, 'DO 0', 'KILL "

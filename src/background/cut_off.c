@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A server gives a number once in a run, and the fence looks that it is the
+ * same run (db/conn_fence.c). So a connection may be ended by its number at any
+ * later time: it is that one, or there is none.
+ *
+ * Failure modes: a connection that the account may not end is forgotten; the
+ * server ends it by its own time-outs. So it does with those that are noted
+ * when the client ends and cannot reach it.
+ */
+#include "background/cut_off.h"
+
+#include <stdlib.h>
+
+#include "core/call.h"
+
+/* The time for one to go; the next round sees to the rest. */
+#define DYING_MS 20
+
+struct cut_off {
+	struct rlk_list node; /* client->cut_off */
+	struct rlk_mark mark;
+};
+
+void rlk_cut_off_note(struct rowlock_client *client,
+		      const struct rlk_mark *mark)
+{
+	struct cut_off *noted = malloc(sizeof(*noted));
+
+	if (!noted)
+		return;
+	noted->mark = *mark;
+	rlk_mutex_lock(&client->mutex);
+	rlk_list_append(&client->cut_off, &noted->node);
+	rlk_mutex_unlock(&client->mutex);
+	rlk_sleeper_wake(&client->chores_sleeper);
+}
+
+/* The first one, which is in no list any more; NULL: none. */
+static struct cut_off *take(struct rowlock_client *client)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	struct rlk_list *node = rlk_list_first(&client->cut_off);
+
+	if (!node)
+		return NULL;
+	rlk_list_remove(node);
+	return container_of(node, struct cut_off, node);
+}
+
+static void put_back(struct rowlock_client *client, struct cut_off *noted)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+
+	rlk_list_append(&client->cut_off, &noted->node);
+}
+
+/* Has it ended, or can it not be ended from here? */
+static bool is_over(enum rlk_fault fault)
+{
+	return fault == RLK_DONE || fault == RLK_REFUSED;
+}
+
+bool rlk_cut_off_end(struct rowlock_client *client)
+{
+	struct cut_off *noted;
+
+	while ((noted = take(client))) {
+		enum rlk_fault fault = rlk_client_fence(
+		    client, &noted->mark, rlk_client_chore_until(client),
+		    rlk_after(rlk_now(client->clock), DYING_MS), false);
+
+		if (!is_over(fault)) {
+			put_back(client, noted);
+			return false;
+		}
+		free(noted);
+	}
+	return true;
+}
+
+void rlk_cut_off_forget(struct rowlock_client *client)
+{
+	struct cut_off *noted;
+
+	while ((noted = take(client)))
+		free(noted);
+}
