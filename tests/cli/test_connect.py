@@ -131,7 +131,7 @@ class Connect(ToolTest):
         server = self.server
         for here, there in (
                 (r"/etc/(mysql|ssl)\b", rf"{self.directory}/\1"),
-                (r"/usr/local/share/rowlock/sql", f"{ROOT}/sql"),
+                (r"/usr/share/rowlock/sql", f"{ROOT}/sql"),
                 (r"DNS:db1\b", f"IP:{server.address}"),
                 (r"bind-address = \*", f"bind-address = {server.address}"),
                 (r"^host = db1$",

@@ -58,8 +58,12 @@ class Cron(ToolTest):
             out.write(f"#!/bin/sh\n{text}")
         os.chmod(path, 0o755)
 
+    def placed(self, text):
+        """The text for what is installed here."""
+        return re.sub(r"/usr/(local/)?bin/", f"{self.bin}/", text)
+
     def play(self, line, name):
-        line = line.replace("/usr/local/bin", self.bin).replace("-w 2h", "-w 10ms")
+        line = self.placed(line).replace("-w 2h", "-w 10ms")
         line = line.replace("$$", "$")  # for systemd
         self.assertRegex(line, r"\bnightly (--|-c)")
         line = re.sub(r"\bnightly (--|-c)", rf"{name} \1", line)
@@ -169,7 +173,7 @@ class Cron(ToolTest):
         for unit in UNITS:
             paths.append(os.path.join(self.directory, re.match(r"# .*/(.+)", unit)[1]))
             with open(paths[-1], "w", encoding="utf-8") as out:
-                out.write(unit.replace("/usr/local/bin", self.bin))
+                out.write(self.placed(unit))
         said = subprocess.run(["systemd-analyze", "verify", *paths], check=False,
                               capture_output=True, text=True).stderr
         # It also looks at units of this machine.

@@ -96,7 +96,7 @@ class Ping(ToolTest):
             text = page.read()
         docker = re.search("^HEALTHCHECK .* CMD (.*)$", text, re.M)[1]
         script = re.search("^(#!/bin/sh\n.*?)```", text, re.M | re.S)[1]
-        script = script.replace("/usr/local/bin/rowlock", CLI)
+        script = script.replace("/usr/bin/rowlock", CLI)
         os.symlink(CLI, os.path.join(self.directory, "rowlock"))
         self.environment["PATH"] += ":" + self.directory
         for error, expected in ((0, 0), (ECONNECT, 1)):

@@ -30,6 +30,13 @@ def listed(root):
     return set(re.findall(r'\browlock_[a-z0-9_]+(?=\s*;)', text))
 
 
+def packaged(root):
+    """What Debian's package promises to programs."""
+    path = root / 'tools' / 'packaging' / 'debian' / 'librowlock0.symbols'
+    return set(re.findall(r'^ (\w+)@ROWLOCK_0 ', path.read_text(encoding='utf-8'),
+                          re.M)) - {'ROWLOCK_0'}
+
+
 def declared(root):
     names = set()
     for header in (root / 'include').rglob('*.h'):
@@ -44,11 +51,16 @@ def declared(root):
 def main():
     root, library = pathlib.Path(sys.argv[1]), sys.argv[2]
     out, sym, header = exported(library), listed(root), declared(root)
+    debian = packaged(root)
     checks = [
         ('what is exported is in src/rowlock.sym', out - sym),
         ('what is in src/rowlock.sym is exported', sym - out),
         ('what is exported is declared in a public header', out - header),
         ('what is declared in a public header is exported', header - out),
+        ('what is exported is in tools/packaging/debian/librowlock0.symbols',
+         out - debian),
+        ('what is in tools/packaging/debian/librowlock0.symbols is exported',
+         debian - out),
         ('there are names at all', set() if len(out) > 10 else {'too few'}),
     ]
     return tell_wrong([(sentence, sorted(wrong)) for sentence, wrong in checks])

@@ -38,7 +38,9 @@ command openssl openssl optional
 file /usr/lib/python3/dist-packages/pymysql/__init__.py python3-pymysql optional
 module libsystemd libsystemd-dev optional
 command scdoc scdoc optional
-command musl-gcc musl-tools optional'
+command musl-gcc musl-tools optional
+command abidiff abigail-tools optional
+command cmake cmake optional'
 needs_ci='
 command clang clang
 command clang-format clang-format
