@@ -496,7 +496,7 @@ class Loss(ToolTest):
         self.environment["ROWLOCK_FAKE_STUCK"] = "1"
         self.lost_by_one_that_obeys()
         self.assertNotIn("release", self.fake.seen)
-        self.assertIn("client_free", self.fake.seen)
+        self.fake.expect("client_free")
 
     def test_a_command_that_obeys_TERM_is_124_all_the_same(self):
         process = self.lost_by_one_that_obeys()
@@ -706,7 +706,7 @@ class Loss(ToolTest):
         code, out, err = self.run_tool("run", "j", "echo", "ran")
         self.assertEqual((code, out), (124, ""))
         self.assertIn("before the command was started", err)
-        self.assertIn("client_free", self.fake.seen)
+        self.fake.expect("client_free")
 
 
 if __name__ == "__main__":
