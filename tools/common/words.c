@@ -34,7 +34,7 @@ static const struct words table[] = {
 	{ "the dsn", "--dsn" },
 	{ "(rowlock_semaphore_resize(), or UPDATE lock_permits)",
 	  "by 'rowlock permits'" },
-	{ " (at_least_ms)", "" },
+	{ " (at_least_ms, delay_after_loss_ms)", "" },
 	{ "; set batch_size to 1 to spare the tries", "" },
 };
 
