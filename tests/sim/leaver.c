@@ -5,6 +5,7 @@
  */
 #include "app_private.h"
 
+#include "hold/handle.h"
 #include "judge.h"
 #include "sim.h"
 #include "trace.h"
@@ -20,6 +21,12 @@ bool sim_thread_leaves(struct sim_thread *thread, struct sim_handle *handle)
 				     { thread->serial } });
 	thread->leaves = handle;
 	return true;
+}
+
+/* A loss is to delay the next holder. */
+static bool delays(const struct rowlock *lock)
+{
+	return lock->has_keep && rlk_lock_keep_times(lock).delay_ms;
 }
 
 static void await_removal(const struct sim_handle *handle, uint64_t attempt)
@@ -49,7 +56,7 @@ void sim_thread_left(struct sim_thread *thread)
 	if (rowlock_held(handle->lock))
 		sim_violation("'%s' is held by a thread that has ended",
 			      sim_names[handle->name]);
-	if (sim_world.calm && !handle->row)
+	if (sim_world.calm && !handle->row && !delays(handle->lock))
 		await_removal(handle, hold->attempt);
 	/* What was lost by another cause before is still the thread's. */
 	if (hold->owner == RLK_OWNER_NOBODY && sim_below(2))

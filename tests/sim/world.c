@@ -153,9 +153,8 @@ static void check_rest(void)
 /* The longest time for which nobody has to beat a session. */
 static uint64_t longest_ms(void)
 {
-	return sim_world.keeps && sim_world.ttl_ms < SIM_KEPT_MS
-		   ? SIM_KEPT_MS
-		   : sim_world.ttl_ms;
+	return sim_world.keeps ? sim_world.ttl_ms + SIM_KEPT_MS
+			       : sim_world.ttl_ms;
 }
 
 /* The longest that a dead holder may be in the way. */
