@@ -202,6 +202,20 @@ def one_that_survives_or_does_not_build_fails_a_run(tree):
         check((status, said[-1]) == (1, told), f'{status}: {said}')
 
 
+@on_tree(GOOD | {'line-gone': STALE['line-gone'], 'it-melts': MELTS})
+def a_program_is_played_against_all(tree):
+    status, said = tree.play('--against', 'door')
+    told = [' '.join(line.split()) for line in said]
+    check((status, said[-1]) == (
+        0, 'door catches 1 of 5 mutants, 1 stale, 1 errors') and
+        'left-open caught: a door is shut' in told and
+        'it-melts ERROR: it does not build:' in told, f'{status}: {said}')
+    status, said = tree.play('--against', 'seat', '--file', 'src/do*')
+    check((status, said[-1]) == (0, 'seat catches 0 of 2 mutants'),
+          f'{status}: {said}')
+    is_refused(tree.play('--against', 'gate'), "no test 'gate'")
+
+
 def a_change_is_made_where_its_text_is():
     text = 'if (a)\n\tb();\n\nc(a, d);\n'
     for was, new, whole, made in (
@@ -295,6 +309,7 @@ def a_mutant_that_there_is_not_is_refused(tree):
 TESTS = (
     what_is_stale_is_listed_and_fails_no_run,
     one_that_survives_or_does_not_build_fails_a_run,
+    a_program_is_played_against_all,
     a_change_is_made_where_its_text_is,
     the_traps_are_listed_with_their_mutants,
     a_mutant_is_touched_by_what_has_to_do_with_it,
