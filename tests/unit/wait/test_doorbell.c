@@ -321,11 +321,13 @@ FAKE(deadline_in_line_looks_once_and_leaves_nothing,
 	end(&bob);
 }
 
+/* Though a look is due: it is lent no connection for it. */
 FAKE(cancel_in_line_looks_no_more, "cancel in line looks no more")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 	struct rowlock_errinfo err;
 
+	fake_creep(LOOK_MOST_MS);
 	rowlock_cancel(bob.lock);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ECANCELED, &err);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 1);
