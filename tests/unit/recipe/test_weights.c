@@ -8,6 +8,7 @@
 #include <rowlock/election.h>
 #include <stdatomic.h>
 
+#include "core/overrun.h"
 #include "test.h"
 
 #define YIELD_MS 1000
@@ -214,6 +215,44 @@ FAKE(a_part_without_an_answer_is_not_the_end,
 	assert_int_equal(rowlock_held(heavy.election), 1);
 	resign(&heavy);
 	end(&heavy);
+}
+
+/* The leader goes while it stands. */
+FAKE(its_row_leaves_the_last_part_its_time,
+     "its row leaves the last part its time")
+{
+	struct scene heavy = scene(10);
+	struct campaign campaign;
+
+	fake_next(FAKE_STAND, (struct fake_answer){ .wait = true });
+	begin_behind(&campaign, &heavy, 200);
+	fake_pass_await(FAKE_STAND, 1);
+	fake_lease_remove("crown");
+	assert_int_equal(hear(&campaign), 0);
+	resign(&heavy);
+	end(&heavy);
+}
+
+static int64_t time_of(uint64_t wait_ms)
+{
+	struct scene heavy = scene(10);
+	struct campaign campaign;
+	int64_t began = fake_now();
+
+	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
+	begin(&campaign, &heavy, wait_ms);
+	assert_int_equal(hear(&campaign), 0);
+	began = fake_now() - began;
+	resign(&heavy);
+	end(&heavy);
+	return began;
+}
+
+FAKE(a_look_ends_with_the_call_and_the_wait,
+     "a look lasts no longer than a call, or the wait")
+{
+	assert_in_range(time_of(300), 300, 300 + RLK_OVERRUN_MS);
+	assert_in_range(time_of(ROWLOCK_FOREVER), 5000, 5000 + RLK_OVERRUN_MS);
 }
 
 /* ------------------------------------------------------------------ yield */
