@@ -30,8 +30,8 @@ struct db_need {
 };
 extern struct db_need db_need_address; /* db_address() gives one */
 extern struct db_need db_need_ipv6;
-#define CASE_NEEDS(function, sentence, need)                                   \
-	CASES(function, { sentence, function, NULL, NULL, &(need) })
+#define CASE_NEEDS(sentence, need)                                             \
+	CASES({ sentence, CASE_HERE, NULL, NULL, &(need) })
 
 /** For CASE_MAIN(): play all on the server of ROWLOCK_TEST_DSN, or on a sandbox
  *  of the program's own, whose settings it may change. */

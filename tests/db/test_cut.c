@@ -141,8 +141,7 @@ static bool cut_after(struct relay *relay, size_t bytes)
 	return cut;
 }
 
-CASE(stream_that_ends_anywhere_is_an_unknown_outcome,
-     "a stream that ends anywhere is an unknown outcome")
+CASE("a stream that ends anywhere is an unknown outcome")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	size_t bytes = 0;
@@ -154,8 +153,7 @@ CASE(stream_that_ends_anywhere_is_an_unknown_outcome,
 	relay_end(relay);
 }
 
-CASE(opening_that_stops_anywhere_is_left_at_the_deadline,
-     "an opening that stops anywhere is left at the deadline")
+CASE("an opening that stops anywhere is left at the deadline")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *conn = NULL;
@@ -200,8 +198,7 @@ static bool stop_after(struct relay *relay, step_fn step, size_t bytes)
 	return fault;
 }
 
-CASE(reply_that_stops_anywhere_may_be_awaited,
-     "a reply that stops anywhere may be awaited")
+CASE("a reply that stops anywhere may be awaited")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 
@@ -216,8 +213,7 @@ CASE(reply_that_stops_anywhere_may_be_awaited,
 	relay_end(relay);
 }
 
-CASE(stream_in_single_bytes_is_read_whole,
-     "a stream in single bytes is read whole")
+CASE("a stream in single bytes is read whole")
 {
 	struct relay *relay = relay_start(RELAY_BYTES, NULL);
 	struct rowlock_errinfo error = { 0 };

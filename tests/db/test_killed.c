@@ -31,8 +31,7 @@ static const char *dsn_by(const struct proxy *proxy)
 	return dsn;
 }
 
-CASE(an_interruption_of_each_statement_passes,
-     "an interruption of each statement passes")
+CASE("an interruption of each statement passes")
 {
 	static const char *const statements[] = { "SET NAMES*", "SELECT 0,*" };
 	struct proxy *proxy = proxy_to(db_dsn());
@@ -50,8 +49,7 @@ CASE(an_interruption_of_each_statement_passes,
 	proxy_end(proxy);
 }
 
-CASE(interruptions_without_end_are_no_refusal,
-     "interruptions without end are no refusal")
+CASE("interruptions without end are no refusal")
 {
 	struct proxy *proxy = proxy_to(db_dsn());
 	struct rowlock_errinfo error;
@@ -64,7 +62,7 @@ CASE(interruptions_without_end_are_no_refusal,
 	proxy_end(proxy);
 }
 
-CASE(an_interrupted_login_is_no_refusal, "an interrupted login is no refusal")
+CASE("an interrupted login is no refusal")
 {
 	struct proxy *proxy = proxy_to(db_dsn());
 	struct rowlock_errinfo error;
@@ -75,7 +73,7 @@ CASE(an_interrupted_login_is_no_refusal, "an interrupted login is no refusal")
 	proxy_end(proxy);
 }
 
-CASE(the_check_of_the_tables_begins_anew, "the check of the tables begins anew")
+CASE("the check of the tables begins anew")
 {
 	static const char *const statements[] = {
 		"SELECT MAX(version)*",
@@ -109,8 +107,7 @@ CASE(the_check_of_the_tables_begins_anew, "the check of the tables begins anew")
 }
 
 /* A thread that has time gets a connection all the same. */
-CASE(patience_outlasts_the_end_of_a_server,
-     "patience outlasts the end of a server")
+CASE("patience outlasts the end of a server")
 {
 	static const char *const places[] = { "command=login",
 					      "sql=\"SET NAMES*\"" };
@@ -184,7 +181,7 @@ static void *keep_killing(void *arg)
 /* MariaDB answers a killed SELECT of subqueries by a row of NULLs now and then:
  * that must not look like another server, from which all connections to the
  * first would be given up, and their holds lost. */
-CASE(a_killed_look_names_no_other_server, "a killed look names no other server")
+CASE("a killed look names no other server")
 {
 	struct rlk_conn *first = db_open(NULL, &db_lease);
 	const char *identity = rlk_conn_server(first)->identity;

@@ -29,11 +29,11 @@ static int as_before(void **state)
 }
 
 /* Prepared, and as a text. */
-#define CASE_BOTH(function, sentence)                                          \
-	CASES(function, { sentence, function, NULL, NULL, NULL },              \
-	      { sentence " (text)", function, as_text, as_before, NULL })
+#define CASE_BOTH(sentence)                                                    \
+	CASES({ sentence, CASE_HERE, NULL, NULL, NULL },                       \
+	      { sentence " (text)", CASE_HERE, as_text, as_before, NULL })
 
-CASE_BOTH(values_travel_both_ways, "values travel both ways")
+CASE_BOTH("values travel both ways")
 {
 	static const struct rlk_stmt_def def = {
 		"values",
@@ -76,7 +76,7 @@ CASE_BOTH(values_travel_both_ways, "values travel both ways")
 /* In gbk the last two bytes of the first one are one character, and its quote
  * were the end of a literal. Behind a proxy that keeps to itself which
  * character set the server has, the driver would go by its own option. */
-CASE_BOTH(text_is_no_sql, "a text is no SQL")
+CASE_BOTH("a text is no SQL")
 {
 	static const struct rlk_stmt_def echo = {
 		"echo",
@@ -107,8 +107,7 @@ CASE_BOTH(text_is_no_sql, "a text is no SQL")
 	rlk_conn_close(conn);
 }
 
-CASE_BOTH(what_is_not_there_reads_as_nothing,
-	  "what is not there reads as nothing")
+CASE_BOTH("what is not there reads as nothing")
 {
 	static const struct rlk_stmt_def def = { "shape",
 						 "SELECT NULL, 5, 'x'" };
@@ -134,8 +133,7 @@ CASE_BOTH(what_is_not_there_reads_as_nothing,
 }
 
 /* It would be sent what is in memory behind those that there are. */
-CASE(another_count_of_parameters_is_refused,
-     "another count of parameters is refused")
+CASE("another count of parameters is refused")
 {
 	/* The server sees one, our count by the text is two. */
 	static const struct rlk_stmt_def def = { "count", "SELECT ?, '?'" };
@@ -151,7 +149,7 @@ CASE(another_count_of_parameters_is_refused,
 	rlk_conn_close(conn);
 }
 
-CASE_BOTH(longest_texts_pass, "the longest name and info pass whole")
+CASE_BOTH("the longest name and info pass whole")
 {
 	static const struct rlk_stmt_def def = {
 		"long",
@@ -185,7 +183,7 @@ CASE_BOTH(longest_texts_pass, "the longest name and info pass whole")
 	rlk_conn_close(conn);
 }
 
-CASE_BOTH(cut_text_is_an_error, "a text that would be cut is an error")
+CASE_BOTH("a text that would be cut is an error")
 {
 	static const struct rlk_stmt_def def = {
 		"cut",
@@ -209,8 +207,7 @@ static uint64_t status(struct rlk_conn *conn, const char *variable)
 }
 
 /* Whatever the server's other programs have prepared. */
-CASE(no_room_is_no_obstacle,
-     "what there is no room to prepare is said as a text")
+CASE("what there is no room to prepare is said as a text")
 {
 	static const struct rlk_stmt_def sleepy = {
 		"sleepy",
@@ -241,7 +238,7 @@ CASE(no_room_is_no_obstacle,
 	rlk_conn_close(conn);
 }
 
-CASE(one_run_is_one_statement, "one run is one statement in the server")
+CASE("one run is one statement in the server")
 {
 	static const struct rlk_stmt_def def = {
 		"count",
@@ -278,8 +275,7 @@ CASE(one_run_is_one_statement, "one run is one statement in the server")
 	rlk_conn_close(conn);
 }
 
-CASE(forgotten_statement_is_prepared_again,
-     "a statement that the server forgot is prepared again")
+CASE("a statement that the server forgot is prepared again")
 {
 	static const struct rlk_stmt_def def = {
 		"forgotten",
@@ -300,8 +296,7 @@ CASE(forgotten_statement_is_prepared_again,
 }
 
 /* The parameters of a first run that failed must not come back. */
-CASE(prepared_again_with_its_own_parameters,
-     "it is prepared again with its own parameters")
+CASE("it is prepared again with its own parameters")
 {
 	static const struct rlk_stmt_def def = {
 		"own",
@@ -329,8 +324,7 @@ CASE(prepared_again_with_its_own_parameters,
 	rlk_conn_close(conn);
 }
 
-CASE_BOTH(error_names_label_and_server,
-	  "an error names the statement and the server")
+CASE_BOTH("an error names the statement and the server")
 {
 	static const struct rlk_stmt_def def = {
 		"wrong",
@@ -355,8 +349,7 @@ CASE_BOTH(error_names_label_and_server,
 	rlk_conn_close(conn);
 }
 
-CASE_BOTH(locked_row_is_busy,
-	  "a locked row is busy, and passed over by a probe")
+CASE_BOTH("a locked row is busy, and passed over by a probe")
 {
 	struct rlk_conn *holder = db_open(NULL, &db_row);
 	struct rlk_conn *other = db_open(NULL, &db_row);
@@ -394,7 +387,7 @@ CASE_BOTH(locked_row_is_busy,
 	rlk_conn_close(other);
 }
 
-CASE_BOTH(acquire_answers_once_and_again, "acquire is granted once")
+CASE_BOTH("acquire is granted once")
 {
 	struct rlk_conn *conn = db_open(NULL, profile);
 	const struct rlk_dialect *dialect =
@@ -431,8 +424,7 @@ CASE_BOTH(acquire_answers_once_and_again, "acquire is granted once")
 	rlk_conn_close(conn);
 }
 
-CASE_BOTH(asking_again_does_not_wait,
-	  "asking again does not wait behind a guard")
+CASE_BOTH("asking again does not wait behind a guard")
 {
 	struct rlk_conn *guard = db_open(NULL, &db_row);
 	struct rlk_conn *conn = db_open(NULL, profile);
@@ -482,7 +474,7 @@ static void count_row(const struct rlk_value *columns, void *arg)
 	(*next)++;
 }
 
-CASE_BOTH(each_row_is_seen_in_order, "each row is seen, in order")
+CASE_BOTH("each row is seen, in order")
 {
 	static const struct rlk_stmt_def def = {
 		"each",
@@ -521,7 +513,7 @@ static void run_another(const struct rlk_value *columns, void *arg)
 		    &error);
 }
 
-CASE_BOTH(reader_of_rows_may_ask, "the reader of rows may run other statements")
+CASE_BOTH("the reader of rows may run other statements")
 {
 	static const struct rlk_stmt_def def = {
 		"rows",
@@ -538,7 +530,7 @@ CASE_BOTH(reader_of_rows_may_ask, "the reader of rows may run other statements")
 	rlk_conn_close(conn);
 }
 
-CASE_BOTH(server_tells_the_time, "the server tells the time")
+CASE_BOTH("the server tells the time")
 {
 	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rowlock_errinfo error = { 0 };
@@ -554,8 +546,7 @@ CASE_BOTH(server_tells_the_time, "the server tells the time")
 }
 
 /* People see by it which of the server's connections waits for what. */
-CASE_BOTH(statement_that_waits_tells_its_program,
-	  "a statement that waits tells its program")
+CASE_BOTH("a statement that waits tells its program")
 {
 	static const struct rlk_stmt_def defs[] = {
 		{ "waits",
@@ -594,7 +585,7 @@ CASE_BOTH(statement_that_waits_tells_its_program,
 	rlk_conn_close(conn);
 }
 
-CASE_BOTH(dead_connection_says_so, "a dead connection says so")
+CASE_BOTH("a dead connection says so")
 {
 	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rlk_conn *other = db_open(NULL, profile);

@@ -172,7 +172,6 @@ static inline void assert_nothing_is_committed(const struct app *app)
 	assert_code(rowlock_release(app->lock, &err), ROWLOCK_ELOST, &err);
 }
 
-#define GUARD(function, sentence)                                              \
-	CASE_WITH(function, sentence, set_up, tear_down)
+#define GUARD(sentence) CASE_WITH(sentence, set_up, tear_down)
 
 #endif

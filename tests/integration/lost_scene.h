@@ -114,7 +114,6 @@ static inline uint64_t rows(const struct scene *scene)
 			       scene->name);
 }
 
-#define LOST(function, sentence)                                               \
-	CASE_WITH(function, sentence, set_up, tear_down)
+#define LOST(sentence) CASE_WITH(sentence, set_up, tear_down)
 
 #endif

@@ -30,8 +30,7 @@ static uint64_t session_of(struct test_sql *sql, const char *name)
 	    sql, "SELECT session FROM business_lease WHERE name = '%s'", name);
 }
 
-CASE(lease_that_is_deleted_is_lost_to_who_asks,
-     "a lease that is deleted is lost to who asks")
+CASE("a lease that is deleted is lost to who asks")
 {
 	const char *name = test_name("deleted");
 	struct test_sql *sql = test_sql_open();
@@ -50,8 +49,7 @@ CASE(lease_that_is_deleted_is_lost_to_who_asks,
 }
 
 /* It is another's now, who keeps it: the one before does not give it back. */
-CASE(lease_that_is_taken_stays_with_who_took_it,
-     "a lease that is taken stays with who took it")
+CASE("a lease that is taken stays with who took it")
 {
 	const char *name = test_name("taken");
 	struct test_sql *sql = test_sql_open();
@@ -78,8 +76,7 @@ CASE(lease_that_is_taken_stays_with_who_took_it,
 }
 
 /* By its session's row a holder shows that it lives; each beat renews that. */
-CASE(holder_that_is_said_to_be_dead_hears_by_a_beat,
-     "a holder that is said to be dead hears by a beat")
+CASE("a holder that is said to be dead hears by a beat")
 {
 	const char *name = test_name("dead");
 	struct test_sql *sql = test_sql_open();
@@ -105,8 +102,7 @@ CASE(holder_that_is_said_to_be_dead_hears_by_a_beat,
 }
 
 /* No beat gets through; nobody has to tell it. */
-CASE(holder_whose_session_is_locked_hears_by_its_clock,
-     "a holder whose session is locked hears by its clock")
+CASE("a holder whose session is locked hears by its clock")
 {
 	const char *name = test_name("unheard");
 	struct test_sql *sql = test_sql_open();
@@ -133,8 +129,7 @@ CASE(holder_whose_session_is_locked_hears_by_its_clock,
 }
 
 /* A number at its bound cannot be counted up: not by a beat, */
-CASE(session_that_cannot_be_beaten_is_ended,
-     "a session that cannot be beaten is ended")
+CASE("a session that cannot be beaten is ended")
 {
 	const char *name = test_name("beaten");
 	struct test_sql *sql = test_sql_open();
@@ -155,8 +150,7 @@ CASE(session_that_cannot_be_beaten_is_ended,
 }
 
 /* ... and not by a break. */
-CASE(lease_that_cannot_be_broken_is_deleted_by_hand,
-     "a lease that cannot be broken is deleted by hand")
+CASE("a lease that cannot be broken is deleted by hand")
 {
 	const char *name = test_name("unbroken");
 	struct test_sql *sql = test_sql_open();
@@ -183,8 +177,7 @@ CASE(lease_that_cannot_be_broken_is_deleted_by_hand,
 }
 
 /* In a living holder's name, with a number that it never drew. */
-CASE(name_that_is_kept_by_hand_is_not_granted,
-     "a name that is kept by hand is not granted")
+CASE("a name that is kept by hand is not granted")
 {
 	const char *name = test_name("kept");
 	const char *other = test_name("other");
@@ -214,8 +207,7 @@ CASE(name_that_is_kept_by_hand_is_not_granted,
 	test_sql_end(sql);
 }
 
-CASE(row_that_is_locked_by_hand_is_waited_for_in_time,
-     "a row that is locked by hand is waited for in time")
+CASE("a row that is locked by hand is waited for in time")
 {
 	const char *name = test_name("locked");
 	struct test_sql *sql = test_sql_open();
@@ -246,8 +238,7 @@ CASE(row_that_is_locked_by_hand_is_waited_for_in_time,
 
 /* Who says how many there are is refused, who asks the database goes on; nobody
  * loses any, and there are more than 1,000, or fewer than one, for nobody. */
-CASE(semaphore_has_as_many_permits_as_is_written,
-     "a semaphore has as many permits as is written")
+CASE("a semaphore has as many permits as is written")
 {
 	const char *name = test_name("permits");
 	struct test_sql *sql = test_sql_open();
@@ -290,8 +281,7 @@ CASE(semaphore_has_as_many_permits_as_is_written,
 
 /* Of each number there is one row, which whoever wants it locks; who waits is
  * told so in his time, and what he holds stays his. */
-CASE(numbers_that_are_locked_by_hand_are_waited_for_in_time,
-     "numbers that are locked by hand are waited for in time")
+CASE("numbers that are locked by hand are waited for in time")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(60000));

@@ -56,8 +56,7 @@ static int end_inside(void **state)
 	return 0;
 }
 
-#define INSIDE(function, sentence)                                             \
-	CASE_WITH(function, sentence, begin_inside, end_inside)
+#define INSIDE(sentence) CASE_WITH(sentence, begin_inside, end_inside)
 
 static void assert_is_free(const struct inside *inside)
 {
@@ -75,7 +74,7 @@ static void assert_nothing_open(const struct inside *inside)
 	assert_false(inside->mysql->server_status & SERVER_STATUS_IN_TRANS);
 }
 
-INSIDE(has_it_until_its_transaction_ends, "a transaction has it until it ends")
+INSIDE("a transaction has it until it ends")
 {
 	static const char *const ends[] = { "COMMIT", "ROLLBACK" };
 	const struct inside *inside = *state;
@@ -100,7 +99,7 @@ INSIDE(has_it_until_its_transaction_ends, "a transaction has it until it ends")
 		    &err);
 }
 
-INSIDE(its_end_is_the_connections_end, "it ends with its connection")
+INSIDE("it ends with its connection")
 {
 	const struct inside *inside = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
@@ -163,8 +162,7 @@ static void begin_to_wait(struct waiting *waiting, const struct inside *inside,
 }
 
 /* What was written before is seen, whatever the isolation level. */
-INSIDE(who_waits_reads_what_was_committed_before,
-       "who waits reads what was committed before")
+INSIDE("who waits reads what was committed before")
 {
 	const struct inside *inside = *state;
 	struct waiting waiting;
@@ -185,8 +183,7 @@ INSIDE(who_waits_reads_what_was_committed_before,
 	say(inside->mysql, "COMMIT");
 }
 
-INSIDE(a_wait_ends_in_time_or_when_it_is_canceled,
-       "a wait ends in time, or when it is canceled")
+INSIDE("a wait ends in time, or when it is canceled")
 {
 	const struct inside *inside = *state;
 	MYSQL *other = connect_to(test_dsn(), 0);
@@ -223,8 +220,7 @@ INSIDE(a_wait_ends_in_time_or_when_it_is_canceled,
 }
 
 /* Longer than the server lets a statement wait. */
-INSIDE(a_wait_outlasts_the_servers_time_out,
-       "a wait outlasts the server's time-out")
+INSIDE("a wait outlasts the server's time-out")
 {
 	const struct inside *inside = *state;
 	struct waiting waiting;
@@ -241,8 +237,7 @@ INSIDE(a_wait_outlasts_the_servers_time_out,
 	say(inside->mysql, "COMMIT");
 }
 
-INSIDE(tokens_are_drawn_with_the_transaction,
-       "tokens are drawn with the transaction")
+INSIDE("tokens are drawn with the transaction")
 {
 	const struct inside *inside = *state;
 	struct rowlock_errinfo err;
@@ -291,8 +286,7 @@ INSIDE(tokens_are_drawn_with_the_transaction,
 
 /* Somebody has its token's row for longer than the server lets a statement
  * wait: that says nothing of the lock. */
-INSIDE(a_token_that_cannot_be_drawn_leaves_the_lock,
-       "a token that cannot be drawn leaves the lock")
+INSIDE("a token that cannot be drawn leaves the lock")
 {
 	const struct inside *inside = *state;
 	struct rowlock_errinfo err;
@@ -320,8 +314,7 @@ INSIDE(a_token_that_cannot_be_drawn_leaves_the_lock,
 }
 
 /* So has the lock, and nothing is open that could have read before. */
-INSIDE(a_transaction_that_ended_unnoticed_has_nothing,
-       "a transaction that ended unnoticed has nothing")
+INSIDE("a transaction that ended unnoticed has nothing")
 {
 	const struct inside *inside = *state;
 	struct rowlock_errinfo err;
@@ -344,8 +337,7 @@ INSIDE(a_transaction_that_ended_unnoticed_has_nothing,
 }
 
 /* What is asked in it has the time of its own call. */
-INSIDE(a_transaction_may_last_longer_than_a_call,
-       "a transaction may last longer than a call")
+INSIDE("a transaction may last longer than a call")
 {
 	const struct inside *inside = *state;
 	struct rowlock_client_options options =
@@ -386,8 +378,7 @@ static uint64_t statements(const struct inside *inside)
 }
 
 /* The row that the client makes is not where the connection looks. */
-INSIDE(a_row_that_does_not_come_is_not_asked_for_again_and_again,
-       "a row that does not come is not asked for again and again")
+INSIDE("a row that does not come is not asked for again and again")
 {
 	const struct inside *inside = *state;
 	struct rowlock_errinfo err;
@@ -412,7 +403,7 @@ INSIDE(a_row_that_does_not_come_is_not_asked_for_again_and_again,
 	assert_is_free(inside);
 }
 
-INSIDE(what_it_cannot_do_is_refused, "what it cannot do is refused")
+INSIDE("what it cannot do is refused")
 {
 	const struct inside *inside = *state;
 	struct rowlock *lease =

@@ -42,7 +42,7 @@ static void refused_name(struct rowlock_client *client, const char *name)
 	assert_true(strlen(err.message) > 10);
 }
 
-CASE(names_that_cannot_be_locked, "a name that cannot be locked is refused")
+CASE("a name that cannot be locked is refused")
 {
 	static const char *const names[] = {
 		"",
@@ -69,7 +69,7 @@ CASE(names_that_cannot_be_locked, "a name that cannot be locked is refused")
 	test_client_end(client);
 }
 
-CASE(the_longest_name_can_be_locked, "a name of 100 characters is not cut")
+CASE("a name of 100 characters is not cut")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	/* 100 characters of four bytes; two names that differ in the last. */
@@ -111,7 +111,7 @@ static void refused_client(struct rowlock_client_options options, int want,
 		refused_client(o_, ROWLOCK_EINVAL, #field);                    \
 	} while (0)
 
-CASE(client_options_out_of_range, "a client's options are checked and named")
+CASE("a client's options are checked and named")
 {
 	struct rowlock_client_options options = test_client_options(1000);
 	char *program = repeat("x", 256, "");
@@ -136,7 +136,7 @@ CASE(client_options_out_of_range, "a client's options are checked and named")
 	free(program);
 }
 
-CASE(ttls_at_the_bounds_are_taken, "a TTL of one second or one day is taken")
+CASE("a TTL of one second or one day is taken")
 {
 	static const uint64_t ttls[] = { 1000, 86400000 };
 	size_t i;
@@ -175,7 +175,7 @@ static void refused_lock(struct rowlock_client *client,
 		refused_lock(client, o_, #field);                              \
 	} while (0)
 
-CASE(lock_options_out_of_range, "a lock's options are checked and named")
+CASE("a lock's options are checked and named")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	char *info = repeat("x", 256, "");
@@ -191,7 +191,7 @@ CASE(lock_options_out_of_range, "a lock's options are checked and named")
 	test_client_end(client);
 }
 
-CASE(calls_out_of_turn, "calls out of turn are refused and change nothing")
+CASE("calls out of turn are refused and change nothing")
 {
 	const char *name = test_name("turn");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -246,8 +246,7 @@ static void refused_dsn(const char *change, int want, const char *named)
 	free(dsn);
 }
 
-CASE(servers_that_do_not_let_us_in,
-     "a server that does not let us in is told apart")
+CASE("a server that does not let us in is told apart")
 {
 	refused_dsn("password=wrong", ROWLOCK_EAUTH, NULL);
 	refused_dsn("user=nobody-of-this-name", ROWLOCK_EAUTH, NULL);
@@ -256,7 +255,7 @@ CASE(servers_that_do_not_let_us_in,
 	refused_dsn("host=127.0.0.1;port=1", ROWLOCK_ECONNECT, "127.0.0.1");
 }
 
-CASE(no_password_in_messages, "no message shows a password")
+CASE("no message shows a password")
 {
 	struct rowlock_client_options options = test_client_options(TTL_MS);
 	struct rowlock_client *client;
@@ -346,7 +345,7 @@ static uint64_t wrong_with_null(struct rowlock_client *client,
 	return wrong;
 }
 
-CASE(null_is_refused, "NULL is refused")
+CASE("NULL is refused")
 {
 	struct rowlock_client *client = test_client(1000);
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -370,7 +369,7 @@ CASE(null_is_refused, "NULL is refused")
 	test_end(lock, client);
 }
 
-CASE(words_for_every_code, "every code has words of its own")
+CASE("every code has words of its own")
 {
 	int code;
 

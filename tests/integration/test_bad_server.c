@@ -50,8 +50,7 @@ static void spoilt_by(const char *spoil, const char *mend, const char *named)
 	test_sql_end(root);
 }
 
-CASE(a_database_without_tables,
-     "a database without tables is refused, with the command")
+CASE("a database without tables is refused, with the command")
 {
 	struct test_sql *root = test_server_root();
 	const char *before = test_dsn();
@@ -73,13 +72,13 @@ CASE(a_database_without_tables,
 	test_sql_end(root);
 }
 
-CASE(a_table_is_missing, "a missing table is named")
+CASE("a missing table is named")
 {
 	spoilt_by("RENAME TABLE lock_token TO lock_token_away",
 		  "RENAME TABLE lock_token_away TO lock_token", "lock_token");
 }
 
-CASE(an_older_schema, "an older schema is refused, with the command")
+CASE("an older schema is refused, with the command")
 {
 	struct test_sql *root = test_server_root();
 
@@ -91,14 +90,14 @@ CASE(an_older_schema, "an older schema is refused, with the command")
 	test_sql_end(root);
 }
 
-CASE(a_newer_schema, "a newer schema is refused")
+CASE("a newer schema is refused")
 {
 	spoilt_by("INSERT INTO rowlock_schema VALUES (999, REPEAT('0', 64), "
 		  "UTC_TIMESTAMP(6), NULL)",
 		  "DELETE FROM rowlock_schema WHERE version = 999", "999");
 }
 
-CASE(another_engine, "a table of another engine is refused")
+CASE("a table of another engine is refused")
 {
 	spoilt_by("ALTER TABLE business_lease ENGINE = MyISAM",
 		  "ALTER TABLE business_lease ENGINE = InnoDB",
@@ -107,7 +106,7 @@ CASE(another_engine, "a table of another engine is refused")
 		  "ALTER TABLE business_lock ENGINE = InnoDB", "business_lock");
 }
 
-CASE(another_collation, "a name column that ignores case is refused")
+CASE("a name column that ignores case is refused")
 {
 	spoilt_by("ALTER TABLE business_lock MODIFY name VARCHAR(100) "
 		  "CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL",
@@ -118,8 +117,7 @@ CASE(another_collation, "a name column that ignores case is refused")
 
 /* Refused where a client begins; one that is there finds the name busy, and
  * leaves the row of the other's hold as it is. */
-CASE(a_key_that_is_a_prefix,
-     "a key that is a prefix of the name is refused, and renames no hold")
+CASE("a key that is a prefix of the name is refused, and renames no hold")
 {
 	static const char back[] = "ALTER TABLE business_lease DROP PRIMARY "
 				   "KEY, ADD PRIMARY KEY (name, slot)";
@@ -149,7 +147,7 @@ CASE(a_key_that_is_a_prefix,
 	spoilt_by(prefix, back, "first characters");
 }
 
-CASE(another_type, "a column of another type is refused")
+CASE("a column of another type is refused")
 {
 	spoilt_by("ALTER TABLE business_lease MODIFY attempt INT UNSIGNED "
 		  "NOT NULL",
@@ -158,7 +156,7 @@ CASE(another_type, "a column of another type is refused")
 		  "attempt");
 }
 
-CASE(a_column_is_missing, "a missing column is named")
+CASE("a missing column is named")
 {
 	spoilt_by("ALTER TABLE lease_session DROP COLUMN breaks",
 		  "ALTER TABLE lease_session ADD COLUMN breaks BIGINT "
@@ -168,7 +166,7 @@ CASE(a_column_is_missing, "a missing column is named")
 
 /* Nobody but somebody at a prompt can bring a name there. Of the draws that
  * share its packet the others are drawn. */
-CASE(a_token_at_the_bound, "a token at the bound is told, with what to type")
+CASE("a token at the bound is told, with what to type")
 {
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
@@ -217,8 +215,7 @@ CASE(a_token_at_the_bound, "a token at the bound is told, with what to type")
 /* Which has been written over what was collected: new names start above that
  * again. Meanwhile no name draws: not one that has drawn before either, as the
  * row that would be made for it is checked first. */
-CASE(a_floor_at_the_bound_is_said,
-     "so is a floor, and its advice keeps what it stands for")
+CASE("so is a floor, and its advice keeps what it stands for")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(60000);
@@ -258,8 +255,7 @@ CASE(a_floor_at_the_bound_is_said,
 	test_sql_end(root);
 }
 
-CASE(a_server_that_takes_no_writes,
-     "a server that takes no writes is told apart")
+CASE("a server that takes no writes is told apart")
 {
 	struct test_sql *root = test_server_root();
 	const char *name = test_name("readonly");
@@ -314,21 +310,18 @@ static void no_room(enum rowlock_strategy strategy)
 	test_sql_end(root);
 }
 
-CASE(a_lease_lives_without_prepared_statements,
-     "a lease lives without prepared statements")
+CASE("a lease lives without prepared statements")
 {
 	no_room(ROWLOCK_LEASE);
 }
 
-CASE(a_row_lives_without_prepared_statements,
-     "a row lives without prepared statements")
+CASE("a row lives without prepared statements")
 {
 	no_room(ROWLOCK_ROW);
 }
 
 /* The release is a statement that no connection has prepared yet. */
-CASE(a_server_that_prepares_nothing_more,
-     "a row is let go where nothing more can be prepared")
+CASE("a row is let go where nothing more can be prepared")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(10000);
@@ -352,7 +345,7 @@ CASE(a_server_that_prepares_nothing_more,
 }
 
 /* A global setting would change our sessions if they did not set their own. */
-CASE(odd_global_settings_do_no_harm, "odd global settings do no harm")
+CASE("odd global settings do no harm")
 {
 	static const char *const odd[][2] = {
 		{ "autocommit = 0", "autocommit = 1" },
@@ -392,7 +385,7 @@ CASE(odd_global_settings_do_no_harm, "odd global settings do no harm")
 	test_sql_end(root);
 }
 
-CASE(a_full_server, "a server without room for connections is told apart")
+CASE("a server without room for connections is told apart")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(test_ttl_ms(1500));
@@ -464,8 +457,7 @@ static void outlasted(const char *away, const char *back)
 	test_sql_end(root);
 }
 
-CASE(a_wait_outlasts_a_refusal_of_what_worked_before,
-     "a wait outlasts a refusal of what worked before")
+CASE("a wait outlasts a refusal of what worked before")
 {
 	outlasted("ALTER USER rowlock ACCOUNT LOCK",
 		  "ALTER USER rowlock ACCOUNT UNLOCK");

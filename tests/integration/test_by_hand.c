@@ -26,8 +26,7 @@ static void delete_by_hand(const char *name)
 	test_sql_end(sql);
 }
 
-CASE(a_row_deleted_by_hand_is_missed,
-     "a row that is deleted is missed by the next beat")
+CASE("a row that is deleted is missed by the next beat")
 {
 	const char *name = test_name("deleted");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
@@ -55,7 +54,7 @@ static void set_lost(struct rowlock *lock, void *arg)
 }
 
 /* One of several rows is enough. */
-CASE(a_row_of_several_is_missed, "one row of several that is deleted is missed")
+CASE("one row of several that is deleted is missed")
 {
 	const char *names[] = { test_name("one"), test_name("two"),
 				test_name("permits"), test_name("reader"),
@@ -98,8 +97,7 @@ CASE(a_row_of_several_is_missed, "one row of several that is deleted is missed")
 
 /* A dump that is restored brings back the session as it was, and rows of names
  * that were given back. */
-CASE(a_restored_session_is_given_up,
-     "a session that a dump brings back as it was is given up")
+CASE("a session that a dump brings back as it was is given up")
 {
 	const char *name = test_name("restored");
 	const char *back = test_name("back");

@@ -83,19 +83,17 @@ static void costs_two(enum rowlock_strategy strategy)
 	test_sql_end(sql);
 }
 
-CASE(a_lease_costs_two_statements,
-     "a lease costs one statement to acquire, one to release")
+CASE("a lease costs one statement to acquire, one to release")
 {
 	costs_two(ROWLOCK_LEASE);
 }
 
-CASE(a_row_costs_two_statements,
-     "a row costs one statement to acquire, one to release")
+CASE("a row costs one statement to acquire, one to release")
 {
 	costs_two(ROWLOCK_ROW);
 }
 
-CASE(reentry_costs_nothing, "re-entry costs no statement")
+CASE("re-entry costs no statement")
 {
 	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
@@ -143,7 +141,7 @@ static void a_try_costs(enum rowlock_strategy strategy)
 	test_actor_end(&actor);
 }
 
-CASE(a_try_on_a_busy_name_is_cheap, "a try on a busy name is two round trips")
+CASE("a try on a busy name is two round trips")
 {
 	a_try_costs(ROWLOCK_LEASE);
 	a_try_costs(ROWLOCK_ROW);
@@ -202,8 +200,7 @@ static struct sight look_later(struct test_sql *sql, const char *name,
 	return sight;
 }
 
-CASE(a_beat_is_few_statements_for_all_holds,
-     "a beat is one statement, and a look for 256 holds another")
+CASE("a beat is one statement, and a look for 256 holds another")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(1500));
 	struct test_sql *sql = test_sql_open();

@@ -101,8 +101,7 @@ static uint64_t crowd(enum rowlock_strategy strategy)
 	return peak;
 }
 
-CASE(a_crowd_needs_two_lease_connections,
-     "a thousand threads get one lease by two connections")
+CASE("a thousand threads get one lease by two connections")
 {
 	uint64_t peak = crowd(ROWLOCK_LEASE);
 
@@ -112,8 +111,7 @@ CASE(a_crowd_needs_two_lease_connections,
 	assert_true(peak <= 4);
 }
 
-CASE(a_crowd_needs_one_row_connection,
-     "a thousand threads get one row by one connection")
+CASE("a thousand threads get one row by one connection")
 {
 	uint64_t peak = crowd(ROWLOCK_ROW);
 

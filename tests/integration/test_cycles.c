@@ -114,12 +114,12 @@ static void cycles(enum rowlock_strategy strategy)
 	test_sql_end(sql);
 }
 
-CASE(lease_cycles_leave_nothing, "ten thousand leases leave nothing behind")
+CASE("ten thousand leases leave nothing behind")
 {
 	cycles(ROWLOCK_LEASE);
 }
 
-CASE(row_cycles_leave_nothing, "ten thousand rows leave nothing behind")
+CASE("ten thousand rows leave nothing behind")
 {
 	cycles(ROWLOCK_ROW);
 }
@@ -139,7 +139,7 @@ static void use_a_client(void)
 	test_client_end(client);
 }
 
-CASE(clients_leave_nothing, "a hundred clients leave nothing behind")
+CASE("a hundred clients leave nothing behind")
 {
 	struct test_sql *sql = test_sql_open();
 	struct census before, after;

@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------- lost bells and ghosts */
 
-CASE(lease_outlives_its_lost_bell, "lease outlives its lost bell")
+CASE("lease outlives its lost bell")
 {
 	const char *name = test_name("lost");
 	struct test_sql *sql = test_sql_open();
@@ -35,8 +35,7 @@ CASE(lease_outlives_its_lost_bell, "lease outlives its lost bell")
 }
 
 /* The server ends a connection after a TTL, here 2 s, without a word. */
-CASE(first_in_line_keeps_its_bell_while_it_asks,
-     "first in line keeps its bell while it asks")
+CASE("first in line keeps its bell while it asks")
 {
 	struct rowlock_client *client = client_of(4, test_ttl_ms(1000));
 	struct rowlock *own =
@@ -80,7 +79,7 @@ CASE(first_in_line_keeps_its_bell_while_it_asks,
 
 /* Somebody who has nothing to do with it has its bell, and keeps it. Who waits
  * looks when the holder's session could have ended. */
-CASE(ghost_keeps_nobody_out, "ghost keeps nobody out")
+CASE("ghost keeps nobody out")
 {
 	const char *name = test_name("ghost");
 	struct test_sql *sql = test_sql_open();
@@ -108,8 +107,7 @@ CASE(ghost_keeps_nobody_out, "ghost keeps nobody out")
 
 /* Any account may take any user-level lock; but without the secret it can tell
  * neither which one is a name's, nor by it whether anybody waits. */
-CASE(who_knows_no_secret_is_in_nobodys_way,
-     "who knows no secret is in nobody's way")
+CASE("who knows no secret is in nobody's way")
 {
 	const char *name = test_name("secret");
 	struct test_sql *sql = test_sql_open();
@@ -235,7 +233,7 @@ static void by_hand(struct test_sql *sql, struct rowlock_client *client,
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 
-CASE(no_bell_outlives_its_hold, "no bell outlives its hold")
+CASE("no bell outlives its hold")
 {
 	ends_without_a_bell(by_release, LONG_TTL_MS);
 	ends_without_a_bell(by_hand, LONG_TTL_MS);

@@ -99,7 +99,7 @@ static void end_candidate(struct rowlock *election)
 	assert_ok(rowlock_try_free(election, &err));
 }
 
-CASE(observer_is_told_of_each_leader, "an observer is told of each leader")
+CASE("an observer is told of each leader")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -165,7 +165,7 @@ static void collect_tokens(void)
 }
 
 /* Its term is collected before the observer looks again. */
-CASE(the_end_of_a_long_reign_is_told, "the end of a long reign is told")
+CASE("the end of a long reign is told")
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
@@ -204,7 +204,7 @@ CASE(the_end_of_a_long_reign_is_told, "the end of a long reign is told")
 }
 
 /* A lock's holder leads, too: they are one. */
-CASE(holder_of_the_lock_leads, "the holder of the lock leads")
+CASE("the holder of the lock leads")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	const char *name = test_name("one");
@@ -263,12 +263,12 @@ static void broken_leader_is_told(enum rowlock_strategy strategy)
 	test_client_end(client);
 }
 
-CASE(broken_leader_is_told_lease, "a leader that was broken is told (lease)")
+CASE("a leader that was broken is told (lease)")
 {
 	broken_leader_is_told(ROWLOCK_LEASE);
 }
 
-CASE(broken_leader_is_told_row, "a leader that was broken is told (row)")
+CASE("a leader that was broken is told (row)")
 {
 	broken_leader_is_told(ROWLOCK_ROW);
 }
@@ -334,16 +334,14 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 	test_client_end(client);
 }
 
-CASE(a_child_of_fork_has_nothing_of_a_leader,
-     "a child of fork() has nothing of a leader")
+CASE("a child of fork() has nothing of a leader")
 {
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 0);
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 5);
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_ROW, 0);
 }
 
-CASE(election_costs_what_its_lock_costs,
-     "an election costs what its lock costs")
+CASE("an election costs what its lock costs")
 {
 	struct rowlock_client *client = test_client(60000);
 	struct rowlock *election =

@@ -57,8 +57,7 @@ static int end_site(void **state)
 	return 0;
 }
 
-#define FENCE(function, sentence)                                              \
-	CASE_WITH(function, sentence, begin_site, end_site)
+#define FENCE(sentence) CASE_WITH(sentence, begin_site, end_site)
 
 static void assert_passed(const struct site *site, uint64_t token,
 			  uint64_t passes)
@@ -87,8 +86,7 @@ static int pay(MYSQL *mysql, uint64_t token, struct rowlock_errinfo *err)
 	return code;
 }
 
-FENCE(an_earlier_holder_does_not_write_behind_a_later_one,
-      "an earlier holder does not write behind a later one")
+FENCE("an earlier holder does not write behind a later one")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -120,8 +118,7 @@ FENCE(an_earlier_holder_does_not_write_behind_a_later_one,
 
 /* What a snapshot shows is not what counts, and no mode of the session makes a
  * warning of it. */
-FENCE(it_sees_what_is_committed,
-      "it sees what is committed, whatever a snapshot shows")
+FENCE("it sees what is committed, whatever a snapshot shows")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -145,7 +142,7 @@ FENCE(it_sees_what_is_committed,
 	assert_passed(site, UINT64_C(9007199254740991), 1);
 }
 
-FENCE(what_is_rolled_back_has_not_passed, "what is rolled back has not passed")
+FENCE("what is rolled back has not passed")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -174,8 +171,7 @@ static void *pay_later(void *data)
 }
 
 /* It is there that they take turns, if their locks did not see to it. */
-FENCE(a_later_holder_waits_for_a_transaction_that_has_passed,
-      "a later holder waits for a transaction that has passed")
+FENCE("a later holder waits for a transaction that has passed")
 {
 	const struct site *site = *state;
 	struct later later = { .mysql = site->other };
@@ -210,8 +206,7 @@ FENCE(a_later_holder_waits_for_a_transaction_that_has_passed,
 	assert_int_equal(err.mysql, 1205);
 }
 
-FENCE(without_a_transaction_it_protects_nothing,
-      "without a transaction it is refused")
+FENCE("without a transaction it is refused")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -224,8 +219,7 @@ FENCE(without_a_transaction_it_protects_nothing,
 }
 
 /* The server says so, whatever the driver remembers. */
-FENCE(a_transaction_that_ended_unnoticed_is_none,
-      "a transaction that ended unnoticed is none")
+FENCE("a transaction that ended unnoticed is none")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;
@@ -248,8 +242,7 @@ FENCE(a_transaction_that_ended_unnoticed_is_none,
 	assert_passed(site, 7, ENDINGS + 1);
 }
 
-FENCE(what_is_no_fence_is_refused,
-      "what is no resource, token or connection is refused")
+FENCE("what is no resource, token or connection is refused")
 {
 	const struct site *site = *state;
 	MYSQL *closed = mysql_init(NULL);
@@ -300,8 +293,7 @@ FENCE(what_is_no_fence_is_refused,
 	assert_int_equal(err.mysql, 1792);
 }
 
-FENCE(a_database_without_one_is_told_how_to_make_it,
-      "a database without a fence is told how to make it")
+FENCE("a database without a fence is told how to make it")
 {
 	const struct site *site = *state;
 	struct rowlock_errinfo err;

@@ -222,31 +222,28 @@ static void survives(int (*fn)(struct holds *holds))
 	still_held(&holds);
 }
 
-CASE(a_child_may_exit, "a child that exits leaves its parent's holds alone")
+CASE("a child that exits leaves its parent's holds alone")
 {
 	survives(leave);
 }
 
-CASE(a_child_may_close_everything,
-     "a child that closes all leaves its parent's holds alone")
+CASE("a child that closes all leaves its parent's holds alone")
 {
 	survives(close_all);
 }
 
-CASE(a_child_gets_an_error_from_every_call,
-     "a child gets an error from every call")
+CASE("a child gets an error from every call")
 {
 	survives(call_everything);
 }
 
 #if !SANITIZES_THREADS
-CASE(a_childs_thread_may_end,
-     "a child's thread that ends leaves its parent's holds")
+CASE("a child's thread that ends leaves its parent's holds")
 {
 	survives(end_its_thread);
 }
 
-CASE(a_child_may_have_its_own_client, "a child may make a client of its own")
+CASE("a child may make a client of its own")
 {
 	survives(open_its_own);
 }

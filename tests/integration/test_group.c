@@ -96,7 +96,7 @@ static uint64_t statements(struct test_sql *sql)
 	       test_sql_status(sql, "Com_stmt_execute");
 }
 
-CASE(many_names_take_few_statements, "many names take few statements")
+CASE("many names take few statements")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -155,8 +155,7 @@ static void *give_back(void *arg)
 
 /* The first one's row is tied up; all give back at once. What is awaited while
  * it is tied up comes, or the test fails after its guard. */
-CASE(row_that_is_tied_up_keeps_nobody_else,
-     "a row that is tied up keeps nobody else")
+CASE("a row that is tied up keeps nobody else")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -208,8 +207,7 @@ CASE(row_that_is_tied_up_keeps_nobody_else,
 }
 
 /* It is not the server that is silent. */
-CASE(release_of_a_row_that_is_tied_up_says_so,
-     "the release of a row that is tied up says so")
+CASE("the release of a row that is tied up says so")
 {
 	struct rowlock_client *client = test_client(30000);
 	struct rowlock_client *other = test_client(30000);
@@ -337,14 +335,12 @@ static void tied_up_token_keeps_nobody_else(enum rowlock_strategy strategy)
 	test_sql_end(sql);
 }
 
-CASE(tied_up_token_of_a_lease_keeps_nobody_else,
-     "a tied up token of a lease keeps nobody else")
+CASE("a tied up token of a lease keeps nobody else")
 {
 	tied_up_token_keeps_nobody_else(ROWLOCK_LEASE);
 }
 
-CASE(tied_up_token_of_a_row_keeps_nobody_else,
-     "a tied up token of a row keeps nobody else")
+CASE("a tied up token of a row keeps nobody else")
 {
 	tied_up_token_keeps_nobody_else(ROWLOCK_ROW);
 }
@@ -362,7 +358,7 @@ static void *ask_in_time(void *arg)
 }
 
 /* Nobody's deadline is another's: who leads and who follows is not told. */
-CASE(each_leaves_a_frozen_server_in_time, "each leaves a frozen server in time")
+CASE("each leaves a frozen server in time")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(60000);
@@ -420,7 +416,7 @@ static void *cut(void *arg)
 	return NULL;
 }
 
-CASE(lost_answers_cost_nobody_a_grant, "lost answers cost nobody a grant")
+CASE("lost answers cost nobody a grant")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(60000);

@@ -17,8 +17,7 @@ static uint64_t status(MYSQL *mysql, const char *name)
 	return number_in(mysql, sql, 1);
 }
 
-GUARD(what_is_written_under_the_lock_is_committed,
-      "what is written under the lock is committed")
+GUARD("what is written under the lock is committed")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -38,8 +37,7 @@ GUARD(what_is_written_under_the_lock_is_committed,
 	assert_ok(rowlock_release(app->lock, &err));
 }
 
-GUARD(what_is_written_by_a_stale_holder_is_not,
-      "what is written by a stale holder is not")
+GUARD("what is written by a stale holder is not")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -50,7 +48,7 @@ GUARD(what_is_written_by_a_stale_holder_is_not,
 	assert_nothing_is_committed(app);
 }
 
-GUARD(stale_holder_cannot_begin, "a stale holder cannot begin")
+GUARD("a stale holder cannot begin")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -63,8 +61,7 @@ GUARD(stale_holder_cannot_begin, "a stale holder cannot begin")
 		    ROWLOCK_ELOST, &err);
 }
 
-GUARD(what_is_rolled_back_is_not_committed,
-      "what is rolled back is not committed")
+GUARD("what is rolled back is not committed")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -83,8 +80,7 @@ GUARD(what_is_rolled_back_is_not_committed,
 
 /* Each ends the transaction before its time. What was written before that is
  * the caller's doing; what is written after it is not committed. */
-GUARD(transaction_that_has_ended_is_not_committed,
-      "a transaction that has ended is not committed")
+GUARD("a transaction that has ended is not committed")
 {
 	static const struct {
 		const char *sql;
@@ -137,8 +133,7 @@ static bool lets_kinds_mix(const struct app *app)
 }
 
 /* Nothing can undo them, so that has to be told. */
-GUARD(rows_that_cannot_be_rolled_back_are_told,
-      "rows that cannot be rolled back are told")
+GUARD("rows that cannot be rolled back are told")
 {
 	static const char *const engines[] = { "MyISAM", "MEMORY" };
 	const struct app *app = *state;
@@ -189,8 +184,7 @@ GUARD(rows_that_cannot_be_rolled_back_are_told,
 }
 
 /* Nor is it rolled back: what is told must not hide what the caller did. */
-GUARD(transaction_that_has_ended_is_not_rolled_back,
-      "a transaction that has ended is not rolled back")
+GUARD("a transaction that has ended is not rolled back")
 {
 	static const char *const ends[] = {
 		"COMMIT", "ROLLBACK",
@@ -217,7 +211,7 @@ GUARD(transaction_that_has_ended_is_not_rolled_back,
 
 /* Where the loss is known already, it is rolled back, and not committed: but
  * that may have been done before. */
-GUARD(what_ended_before_a_loss_is_told, "what ended before a loss is told")
+GUARD("what ended before a loss is told")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -251,7 +245,7 @@ GUARD(what_ended_before_a_loss_is_told, "what ended before a loss is told")
 }
 
 /* The row is there, with another number: the hold is as good as before. */
-GUARD(count_of_anothers_is_no_loss, "a count of another's is no loss")
+GUARD("a count of another's is no loss")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -285,8 +279,7 @@ GUARD(count_of_anothers_is_no_loss, "a count of another's is no loss")
 /* An UPDATE that does not find it is no proof that it is not there: MariaDB
  * refuses to change in a snapshot what has been changed since, and so it does
  * not, where KILL QUERY meets it. */
-GUARD(row_that_is_not_found_is_looked_for,
-      "a row that is not found is looked for")
+GUARD("a row that is not found is looked for")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -330,8 +323,7 @@ static void *wait_for_the_other(void *arg)
 	return NULL;
 }
 
-GUARD(deadlock_that_is_overlooked_is_not_committed,
-      "a deadlock that is overlooked is not committed")
+GUARD("a deadlock that is overlooked is not committed")
 {
 	const struct app *app = *state;
 	MYSQL *other = connect_to(test_dsn(), 0);
@@ -369,7 +361,7 @@ GUARD(deadlock_that_is_overlooked_is_not_committed,
 }
 
 /* The guard is passed by what is left. */
-GUARD(savepoints_of_the_caller_are_his, "savepoints of the caller are his")
+GUARD("savepoints of the caller are his")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -383,7 +375,7 @@ GUARD(savepoints_of_the_caller_are_his, "savepoints of the caller are his")
 	assert_balance(app, 90);
 }
 
-GUARD(snapshot_is_of_the_begin, "a snapshot is of the begin")
+GUARD("a snapshot is of the begin")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -403,8 +395,7 @@ GUARD(snapshot_is_of_the_begin, "a snapshot is of the begin")
 }
 
 /* It locks nothing of ours before its end. */
-GUARD(open_transaction_is_in_nobodys_way,
-      "an open transaction is in nobody's way")
+GUARD("an open transaction is in nobody's way")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -447,8 +438,7 @@ static uint64_t statements_of(const struct app *app, unsigned int flags)
 
 /* What is known is not asked for: the connection leads to the lock's server,
  * and the row was counted up so many times. */
-GUARD(begin_asks_for_what_it_does_not_know,
-      "a begin asks for what it does not know")
+GUARD("a begin asks for what it does not know")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -471,7 +461,7 @@ GUARD(begin_asks_for_what_it_does_not_know,
 
 /* --------------------------------------------------------------- bad use */
 
-GUARD(what_cannot_begin_is_refused, "what cannot begin is refused")
+GUARD("what cannot begin is refused")
 {
 	const struct app *app = *state;
 	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
@@ -523,8 +513,7 @@ GUARD(what_cannot_begin_is_refused, "what cannot begin is refused")
 	test_lock_end(other);
 }
 
-GUARD(hold_has_one_transaction_and_stays,
-      "a hold has one transaction, and stays")
+GUARD("a hold has one transaction, and stays")
 {
 	const struct app *app = *state;
 	MYSQL *second = connect_to(test_dsn(), CLIENT_MULTI_STATEMENTS);
@@ -548,8 +537,7 @@ GUARD(hold_has_one_transaction_and_stays,
 }
 
 /* It could neither be committed nor rolled back: the caller reads it first. */
-GUARD(result_that_is_not_read_stops_the_commit,
-      "a result that is not read stops the commit")
+GUARD("a result that is not read stops the commit")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -570,8 +558,7 @@ GUARD(result_that_is_not_read_stops_the_commit,
 }
 
 /* There it cannot be waited for: the server rolls back. */
-GUARD(result_that_is_not_read_ends_with_the_rollback,
-      "a result that is not read ends with the rollback")
+GUARD("a result that is not read ends with the rollback")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -602,7 +589,7 @@ static void *act_as_a_stranger(void *arg)
 	return NULL;
 }
 
-GUARD(another_thread_has_no_say, "another thread has no say")
+GUARD("another thread has no say")
 {
 	const struct app *app = *state;
 	struct stranger stranger = { .app = app };
@@ -623,8 +610,7 @@ GUARD(another_thread_has_no_say, "another thread has no say")
 
 /* ------------------------------------------------------- no answer, no end */
 
-GUARD(connection_that_is_gone_commits_nothing,
-      "a connection that is gone commits nothing")
+GUARD("a connection that is gone commits nothing")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -646,8 +632,7 @@ GUARD(connection_that_is_gone_commits_nothing,
 	assert_balance(app, 90);
 }
 
-GUARD(connection_that_is_gone_rolls_back,
-      "a connection that is gone rolls back")
+GUARD("a connection that is gone rolls back")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;

@@ -9,8 +9,7 @@
 #include <stdio.h>
 
 /* Its transaction cannot be continued by another session. */
-GUARD(connection_that_is_new_commits_nothing,
-      "a connection that is new commits nothing")
+GUARD("a connection that is new commits nothing")
 {
 	struct app *app = *state;
 	my_bool on = 1;
@@ -40,8 +39,7 @@ static bool reconnects(MYSQL *mysql)
 
 /* The driver would write on a new one, behind an error that is overlooked,
  * whatever was said before, in the first transaction as in the next. */
-GUARD(driver_does_not_reconnect_in_a_transaction,
-      "the driver does not reconnect in a transaction")
+GUARD("the driver does not reconnect in a transaction")
 {
 	const struct app *app = *state;
 	my_bool on = 1;
@@ -80,8 +78,7 @@ GUARD(driver_does_not_reconnect_in_a_transaction,
 }
 
 /* By the same number on the server; what follows commits by itself. */
-GUARD(session_that_is_reset_is_not_said_to_be_rolled_back,
-      "a session that is reset is not said to be rolled back")
+GUARD("a session that is reset is not said to be rolled back")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = app->mysql;
@@ -118,8 +115,7 @@ GUARD(session_that_is_reset_is_not_said_to_be_rolled_back,
 }
 
 /* Also by who has another client, and where nothing was said in it yet. */
-GUARD(transaction_that_is_open_is_seen_by_all,
-      "a transaction that is open is seen by all")
+GUARD("a transaction that is open is seen by all")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -148,7 +144,7 @@ GUARD(transaction_that_is_open_is_seen_by_all,
 }
 
 /* Nor is what was written on it since left for the next COMMIT. */
-GUARD(new_connection_has_nothing_open, "a new connection has nothing open")
+GUARD("a new connection has nothing open")
 {
 	struct app *app = *state;
 	my_bool on = 1;

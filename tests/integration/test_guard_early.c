@@ -35,8 +35,7 @@ static unsigned int take_away(const struct app *app, MYSQL *mysql)
 	return try_to_say(mysql, sql);
 }
 
-GUARD(nobody_ends_the_hold_while_it_is_open,
-      "nobody ends the hold while it is open")
+GUARD("nobody ends the hold while it is open")
 {
 	const struct app *app = *state;
 	MYSQL *other = somebody_else();
@@ -60,7 +59,7 @@ GUARD(nobody_ends_the_hold_while_it_is_open,
 }
 
 /* What the client's own session asks for in between is there. */
-GUARD(owner_may_ask_while_it_is_open, "the owner may ask while it is open")
+GUARD("the owner may ask while it is open")
 {
 	const struct app *app = *state;
 	uint64_t token = 0;
@@ -82,7 +81,7 @@ GUARD(owner_may_ask_while_it_is_open, "the owner may ask while it is open")
 }
 
 /* The read that locks the row takes none. */
-GUARD(snapshot_is_taken_at_its_begin, "its snapshot is taken at its begin")
+GUARD("its snapshot is taken at its begin")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -99,7 +98,7 @@ GUARD(snapshot_is_taken_at_its_begin, "its snapshot is taken at its begin")
 	    5);
 }
 
-GUARD(others_are_told_while_it_is_open, "others are told while it is open")
+GUARD("others are told while it is open")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -152,7 +151,7 @@ static void who_was_late_commits(const struct app *app, unsigned int flags,
 	test_actor_end(&next);
 }
 
-GUARD(who_is_late_has_lost_without_it, "who is late has lost without it")
+GUARD("who is late has lost without it")
 {
 	const struct app *app = *state;
 
@@ -160,7 +159,7 @@ GUARD(who_is_late_has_lost_without_it, "who is late has lost without it")
 	assert_balance(app, 100);
 }
 
-GUARD(who_is_late_commits_with_it, "who is late commits with it")
+GUARD("who is late commits with it")
 {
 	const struct app *app = *state;
 

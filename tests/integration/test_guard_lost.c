@@ -7,7 +7,7 @@
 
 #include "lost_scene.h"
 
-LOST(answer_that_is_lost_is_found_out, "an answer that is lost is found out")
+LOST("an answer that is lost is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -38,8 +38,7 @@ static void begin_at_the_largest_count(const struct scene *scene)
 			 0);
 }
 
-LOST(answer_is_found_out_at_the_largest_count,
-     "an answer is found out at the largest count")
+LOST("an answer is found out at the largest count")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -52,8 +51,7 @@ LOST(answer_is_found_out_at_the_largest_count,
 	assert_goes_on(scene->lock);
 }
 
-LOST(answer_that_stays_away_is_found_out,
-     "an answer that stays away is found out")
+LOST("an answer that stays away is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -66,8 +64,7 @@ LOST(answer_that_stays_away_is_found_out,
 }
 
 /* And it does not take place when it comes: another one has, meanwhile. */
-LOST(commit_that_is_late_does_not_take_place,
-     "a commit that is late does not take place")
+LOST("a commit that is late does not take place")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -82,8 +79,7 @@ LOST(commit_that_is_late_does_not_take_place,
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
-LOST(late_commit_does_nothing_at_the_largest_count,
-     "a late commit does nothing at the largest count")
+LOST("a late commit does nothing at the largest count")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -98,8 +94,7 @@ LOST(late_commit_does_nothing_at_the_largest_count,
 }
 
 /* The question counts the row up, too. */
-LOST(next_transaction_knows_what_a_late_one_left,
-     "the next transaction knows what a late one left")
+LOST("the next transaction knows what a late one left")
 {
 	struct scene *scene = *state;
 	MYSQL *next = mysql_init(NULL);
@@ -125,7 +120,7 @@ LOST(next_transaction_knows_what_a_late_one_left,
 }
 
 /* As a member of a group shows it that is behind: nothing follows from that. */
-LOST(count_that_is_behind_is_no_verdict, "a count that is behind is no verdict")
+LOST("a count that is behind is no verdict")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -169,8 +164,7 @@ LOST(count_that_is_behind_is_no_verdict, "a count that is behind is no verdict")
 	}
 }
 
-LOST(outcome_under_a_lost_hold_is_not_known,
-     "the outcome under a lost hold is not known")
+LOST("the outcome under a lost hold is not known")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -204,8 +198,7 @@ static void count_by_text(const struct scene *scene)
 
 /* The text's count is nobody's commit: not that of one whose answer is lost,
  * nor of one that does not come any more. */
-LOST(text_that_counts_is_not_taken_for_a_commit,
-     "a text that counts is not taken for a commit")
+LOST("a text that counts is not taken for a commit")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -221,8 +214,7 @@ LOST(text_that_counts_is_not_taken_for_a_commit,
 }
 
 /* Though twice one is as much as what steps over a commit. */
-LOST(texts_that_count_are_not_taken_for_the_question,
-     "texts that count are not taken for the question")
+LOST("texts that count are not taken for the question")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -237,8 +229,7 @@ LOST(texts_that_count_are_not_taken_for_the_question,
 }
 
 /* The row would be gone. */
-LOST(release_beside_it_did_not_take_place,
-     "a release beside it did not take place")
+LOST("a release beside it did not take place")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -266,8 +257,7 @@ static void begin_early(const struct scene *scene)
 			 0);
 }
 
-LOST(late_commit_with_an_early_guard_is_ended,
-     "a late commit with an early guard is ended")
+LOST("a late commit with an early guard is ended")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -290,8 +280,7 @@ LOST(late_commit_with_an_early_guard_is_ended,
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
-LOST(late_release_with_an_early_guard_is_ended,
-     "a late release with an early guard is ended")
+LOST("a late release with an early guard is ended")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -306,8 +295,7 @@ LOST(late_release_with_an_early_guard_is_ended,
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
-LOST(commit_with_an_early_guard_is_found_out,
-     "a commit with an early guard is found out")
+LOST("a commit with an early guard is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -330,8 +318,7 @@ LOST(commit_with_an_early_guard_is_found_out,
 }
 
 /* The row is not locked any more, though the server has not heard anything. */
-LOST(rollback_with_an_early_guard_frees_the_row,
-     "a rollback with an early guard frees the row")
+LOST("a rollback with an early guard frees the row")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -348,8 +335,7 @@ LOST(rollback_with_an_early_guard_frees_the_row,
 
 /* Something on the way counts connections by itself, and greets with the number
  * that another one has on the server. */
-LOST(number_that_is_anothers_is_not_killed,
-     "a number that is another's is not killed")
+LOST("a number that is another's is not killed")
 {
 	struct scene *scene = *state;
 	MYSQL *other = mysql_init(NULL);
@@ -372,7 +358,7 @@ LOST(number_that_is_anothers_is_not_killed,
 }
 
 /* What a begin fails with, when the connection breaks in the middle of it. */
-LOST(begin_that_breaks_is_none, "a begin that breaks is none")
+LOST("a begin that breaks is none")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;

@@ -11,8 +11,7 @@
 
 #include "lost_scene.h"
 
-LOST(release_that_was_committed_is_found_out,
-     "a release that was committed is found out")
+LOST("a release that was committed is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -26,8 +25,7 @@ LOST(release_that_was_committed_is_found_out,
 	assert_goes_on(scene->lock);
 }
 
-LOST(release_that_is_late_does_not_take_place,
-     "a release that is late does not take place")
+LOST("a release that is late does not take place")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -63,8 +61,7 @@ static struct rowlock *begin_under_a_maximum(const struct scene *scene)
 }
 
 /* Whether the hold is given back is found out as that of any other. */
-LOST(release_under_a_maximum_is_found_out,
-     "a release under a maximum is found out")
+LOST("a release under a maximum is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock *lock = begin_under_a_maximum(scene);
@@ -99,7 +96,7 @@ static void *commit_release(void *arg)
 
 /* The maximum was the hold's, which is over. The receipt proves its commit, and
  * no reaper takes it away while the answer is waited for. */
-LOST(receipt_outlasts_the_maximum, "a receipt outlasts the maximum")
+LOST("a receipt outlasts the maximum")
 {
 	struct scene *scene = *state;
 	struct releasing releasing = { .scene = scene };
@@ -124,8 +121,7 @@ LOST(receipt_outlasts_the_maximum, "a receipt outlasts the maximum")
 	test_client_end(reaper);
 }
 
-LOST(late_release_under_a_maximum_does_not_take_place,
-     "a late release under a maximum does not take place")
+LOST("a late release under a maximum does not take place")
 {
 	struct scene *scene = *state;
 	struct rowlock *lock = begin_under_a_maximum(scene);
@@ -142,8 +138,7 @@ LOST(late_release_under_a_maximum_does_not_take_place,
 }
 
 /* Somebody has deleted the row by hand. That is no proof of a commit. */
-LOST(release_of_what_is_gone_is_not_known,
-     "a release of what is gone is not known")
+LOST("a release of what is gone is not known")
 {
 	struct scene *scene = *state;
 	struct rowlock_errinfo err;

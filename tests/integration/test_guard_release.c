@@ -18,7 +18,7 @@ static bool is_free(const struct app *app)
 			       app->name) == 0;
 }
 
-GUARD(data_and_release_are_one_commit, "data and release are one commit")
+GUARD("data and release are one commit")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -40,8 +40,7 @@ GUARD(data_and_release_are_one_commit, "data and release are one commit")
 	assert_balance(app, 80);
 }
 
-GUARD(what_is_not_committed_is_not_released,
-      "what is not committed is not released")
+GUARD("what is not committed is not released")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -67,8 +66,7 @@ GUARD(what_is_not_committed_is_not_released,
 	assert_true(is_free(app));
 }
 
-GUARD(a_name_that_is_to_stay_taken_is_not_given_back,
-      "a name that is to stay taken is not given back")
+GUARD("a name that is to stay taken is not given back")
 {
 	const struct app *app = *state;
 	const struct rowlock_options options = { .size = sizeof(options),
@@ -92,8 +90,7 @@ GUARD(a_name_that_is_to_stay_taken_is_not_given_back,
 }
 
 /* Its connection is the application's, and may be closed by then. */
-GUARD(free_leaves_an_open_transaction_alone,
-      "free leaves an open transaction alone")
+GUARD("free leaves an open transaction alone")
 {
 	const struct app *app = *state;
 	struct rowlock *lock =
@@ -132,8 +129,7 @@ static void *commit_as_a_stranger(void *arg)
 }
 
 /* Another handle has it still, by which nobody could see that it is gone. */
-GUARD(what_another_handle_has_is_not_released,
-      "what another handle has is not released")
+GUARD("what another handle has is not released")
 {
 	const struct app *app = *state;
 	struct rowlock *outer = test_lock(app->client, ROWLOCK_LEASE,
@@ -166,7 +162,7 @@ GUARD(what_another_handle_has_is_not_released,
 	assert_ok(rowlock_acquire(app->lock, 0, &err));
 }
 
-GUARD(stale_holder_releases_nothing, "a stale holder releases nothing")
+GUARD("a stale holder releases nothing")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -183,7 +179,7 @@ GUARD(stale_holder_releases_nothing, "a stale holder releases nothing")
 
 /* Whoever waits in another process has the name next; and then this one, which
  * got it by waiting, gives it back with its bell. */
-GUARD(who_waits_has_it_next, "who waits has it next")
+GUARD("who waits has it next")
 {
 	const struct app *app = *state;
 	struct test_actor actor =
@@ -224,7 +220,7 @@ static void *wait_here(void *arg)
 	return NULL;
 }
 
-GUARD(deleted_row_is_not_handed_over, "a deleted row is not handed over")
+GUARD("a deleted row is not handed over")
 {
 	struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -257,7 +253,7 @@ static int count(const struct rowlock_entry *entry, void *arg)
 }
 
 /* One that is there, of a client that lives. */
-GUARD(receipt_is_not_listed, "a receipt is not listed")
+GUARD("a receipt is not listed")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -280,7 +276,7 @@ GUARD(receipt_is_not_listed, "a receipt is not listed")
 			 1);
 }
 
-GUARD(receipts_go_with_the_client, "receipts go with the client")
+GUARD("receipts go with the client")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -309,7 +305,7 @@ GUARD(receipts_go_with_the_client, "receipts go with the client")
 }
 
 /* Their client died before it deleted them. */
-GUARD(receipts_of_the_dead_are_reaped, "receipts of the dead are reaped")
+GUARD("receipts of the dead are reaped")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));

@@ -74,7 +74,7 @@ static void copy_lease(const struct app *app, bool there)
 }
 
 /* Also one that has a copy of the row, as a replica has. */
-GUARD(another_server_is_refused, "another server is refused")
+GUARD("another server is refused")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -98,8 +98,7 @@ GUARD(another_server_is_refused, "another server is refused")
 
 /* The application closes its connection and opens another one, which gets the
  * MYSQL of the first, and its number. */
-GUARD(server_in_anothers_place_commits_nothing,
-      "a server in another's place commits nothing")
+GUARD("a server in another's place commits nothing")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -135,7 +134,7 @@ GUARD(server_in_anothers_place_commits_nothing,
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
-GUARD(account_without_the_right_is_told, "an account without the right is told")
+GUARD("an account without the right is told")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -233,8 +232,7 @@ static void use_beside(const struct app *app, struct rowlock *row, MYSQL *mysql,
 	assert_nothing_begun(mysql);
 }
 
-GUARD(another_database_will_do_with_the_rights,
-      "another database will do with the rights")
+GUARD("another database will do with the rights")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_beside(app);
@@ -286,8 +284,7 @@ static void make_procedure(void)
 }
 
 /* What needs no right on any table of rowlock's. */
-GUARD(account_without_rights_may_call_the_guard,
-      "an account without rights may call the guard")
+GUARD("an account without rights may call the guard")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_with(app, "");
@@ -314,8 +311,7 @@ GUARD(account_without_rights_may_call_the_guard,
 	mysql_close(mysql);
 }
 
-GUARD(server_that_takes_no_writes_commits_nothing,
-      "a server that takes no writes commits nothing")
+GUARD("a server that takes no writes commits nothing")
 {
 	const struct app *app = *state;
 	struct test_sql *root = test_server_root();
@@ -335,8 +331,7 @@ GUARD(server_that_takes_no_writes_commits_nothing,
 
 /* MariaDB, from 11.6 on by itself, does not let a snapshot write behind others:
  * an error tells of the row, not how many are changed. */
-GUARD(what_is_written_on_a_stale_snapshot_is_not,
-      "what is written on a stale snapshot is not")
+GUARD("what is written on a stale snapshot is not")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -361,8 +356,7 @@ static void await_end(const struct app *app, unsigned long id)
 }
 
 /* The driver connects anew by itself, at the begin: it is begun there. */
-GUARD(transaction_begins_on_a_new_connection,
-      "a transaction begins on a new connection")
+GUARD("a transaction begins on a new connection")
 {
 	struct app *app = *state;
 	my_bool on = 1;
@@ -414,8 +408,7 @@ static struct proxy *refuse_rollback(struct app *app, const char *times)
 	return meet_rollback(app, rule);
 }
 
-GUARD(rollback_that_is_refused_is_said_again,
-      "a rollback that is refused is said again")
+GUARD("a rollback that is refused is said again")
 {
 	struct app app = *(struct app *) *state;
 	struct proxy *proxy = refuse_rollback(&app, "match=1");
@@ -434,8 +427,7 @@ GUARD(rollback_that_is_refused_is_said_again,
 }
 
 /* Nothing of what the application says next may be lost with it. */
-GUARD(session_that_cannot_be_had_as_it_was_is_ended,
-      "a session that cannot be had as it was is ended")
+GUARD("a session that cannot be had as it was is ended")
 {
 	struct app app = *(struct app *) *state;
 	struct proxy *proxy = refuse_rollback(&app, "always");
@@ -473,8 +465,7 @@ static void make_far_schema(struct test_sql *root)
 }
 
 /* Its letters would be others, and the table perhaps, too. */
-GUARD(name_that_cannot_be_said_is_refused,
-      "a name that cannot be said is refused")
+GUARD("a name that cannot be said is refused")
 {
 	const struct app *app = *state;
 	struct test_sql *root = test_server_root();
@@ -517,7 +508,7 @@ GUARD(name_that_cannot_be_said_is_refused,
 
 /* Whoever alters it would wait for the end of an application's work, and all
  * who come behind for both. */
-GUARD(open_transaction_keeps_no_table, "an open transaction keeps no table")
+GUARD("an open transaction keeps no table")
 {
 	static const unsigned int flags[] = { 0, ROWLOCK_SNAPSHOT };
 	const struct app *app = *state;
@@ -542,7 +533,7 @@ GUARD(open_transaction_keeps_no_table, "an open transaction keeps no table")
 
 /* Nor does it keep others from the name that it has lost, or from those beside
  * it, if nobody rolls it back. */
-GUARD(who_has_lost_it_locks_nothing, "who has lost it locks nothing")
+GUARD("who has lost it locks nothing")
 {
 	struct app app = *(struct app *) *state;
 	struct proxy *proxy = meet_rollback(&app, "always do drop then=vanish");

@@ -12,7 +12,7 @@
 #include "timeouts.h"
 
 /* The session's own ways are left alone, and not relied on. */
-GUARD(session_is_as_it_was, "the session is as it was")
+GUARD("the session is as it was")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -36,8 +36,7 @@ GUARD(session_is_as_it_was, "the session is as it was")
 	say(app->mysql, "SET SESSION TRANSACTION READ WRITE");
 }
 
-GUARD(several_statements_are_forbidden_again,
-      "several statements are forbidden again")
+GUARD("several statements are forbidden again")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
@@ -64,8 +63,7 @@ GUARD(several_statements_are_forbidden_again,
 
 /* Whoever opened it without the flag may have allowed it since, and the other
  * way round. */
-GUARD(several_statements_are_as_the_application_has_them,
-      "several statements are as the application has them")
+GUARD("several statements are as the application has them")
 {
 	static const unsigned long flags[] = { 0, CLIENT_MULTI_STATEMENTS };
 	const struct app *app = *state;
@@ -89,8 +87,7 @@ GUARD(several_statements_are_as_the_application_has_them,
 }
 
 /* Also where a digit is of two bytes, or four. */
-GUARD(answers_are_read_in_each_character_set,
-      "answers are read in each character set")
+GUARD("answers are read in each character set")
 {
 	static const char *const sets[] = { "utf16", "utf16le", "utf32",
 					    "ucs2",  "binary",  "latin1" };
@@ -123,8 +120,7 @@ GUARD(answers_are_read_in_each_character_set,
 }
 
 /* What the driver remembers is older than what the server says. */
-GUARD(transaction_that_ended_unnoticed_is_not_in_the_way,
-      "a transaction that ended unnoticed is not in the way")
+GUARD("a transaction that ended unnoticed is not in the way")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -147,7 +143,7 @@ GUARD(transaction_that_ended_unnoticed_is_not_in_the_way,
 	assert_as_before(app);
 }
 
-GUARD(autocommit_is_as_the_server_had_it, "autocommit is as the server had it")
+GUARD("autocommit is as the server had it")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -161,7 +157,7 @@ GUARD(autocommit_is_as_the_server_had_it, "autocommit is as the server had it")
 }
 
 /* It lets no row of the session's own SELECTs through. */
-GUARD(limit_of_the_session_is_not_ours, "a limit of the session's is not ours")
+GUARD("a limit of the session's is not ours")
 {
 	const struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -277,8 +273,7 @@ static void assert_is_as_it_was(const struct old *old)
 }
 
 /* Each end has its own time, and none is counted from the begin. */
-GUARD(what_lasts_longer_than_a_call_ends_as_any_other,
-      "what lasts longer than a call ends as any other")
+GUARD("what lasts longer than a call ends as any other")
 {
 	const struct app *app = *state;
 	struct rowlock_client_options options =

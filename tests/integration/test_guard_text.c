@@ -45,7 +45,7 @@ static void commit_one(const struct app *app)
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
 }
 
-GUARD(guard_is_told_as_text, "the guard is told as text")
+GUARD("the guard is told as text")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -70,8 +70,7 @@ GUARD(guard_is_told_as_text, "the guard is told as text")
 }
 
 /* Drivers throw the answers to the others away. */
-GUARD(first_answer_of_the_text_judges,
-      "the first answer of the guard's text judges")
+GUARD("the first answer of the guard's text judges")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -86,8 +85,7 @@ GUARD(first_answer_of_the_text_judges,
 }
 
 /* As by mariadb --force. */
-GUARD(client_that_passes_over_errors_commits_nothing,
-      "a client that passes over errors commits nothing")
+GUARD("a client that passes over errors commits nothing")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
@@ -113,7 +111,7 @@ GUARD(client_that_passes_over_errors_commits_nothing,
 }
 
 /* As often as a long hold likes; and nobody's count is taken for another's. */
-GUARD(row_is_counted_up_for_ever, "a row is counted up for ever")
+GUARD("a row is counted up for ever")
 {
 	/* As many as the client remembers, and as there is room for. */
 	static const uint32_t numbers[] = { 65533, (1u << 28) - 2,
@@ -139,7 +137,7 @@ GUARD(row_is_counted_up_for_ever, "a row is counted up for ever")
 	}
 }
 
-GUARD(guard_of_an_earlier_hold_is_none, "the guard of an earlier hold is none")
+GUARD("the guard of an earlier hold is none")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -162,8 +160,7 @@ static void *hold_it_here(void *lock)
 
 /* The next thread of the client, which mostly waits by then, would pass by it.
  */
-GUARD(hold_whose_guard_was_told_is_not_handed_over,
-      "a hold whose guard was told is not handed over")
+GUARD("a hold whose guard was told is not handed over")
 {
 	struct app *app = *state;
 	struct rowlock_errinfo err;
@@ -193,8 +190,7 @@ GUARD(hold_whose_guard_was_told_is_not_handed_over,
 	assert_balance(app, 100);
 }
 
-GUARD(guard_that_cannot_be_told_is_refused,
-      "a guard that cannot be told is refused")
+GUARD("a guard that cannot be told is refused")
 {
 	const struct app *app = *state;
 	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);

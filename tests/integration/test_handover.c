@@ -133,20 +133,20 @@ static uint64_t least(enum rowlock_strategy strategy, unsigned int passes,
 	return fewest;
 }
 
-CASE(a_hundred_passes_cost_no_statement, "a hundred passes cost no statement")
+CASE("a hundred passes cost no statement")
 {
 	assert_int_equal(least(ROWLOCK_LEASE, 1000000, 0), 0);
 	assert_int_equal(least(ROWLOCK_ROW, 1000000, 0), 0);
 }
 
 /* Of 101 holders 26 have it by one grant: three times it goes back. */
-CASE(after_a_turn_it_goes_back_once, "after a turn it goes back, once")
+CASE("after a turn it goes back, once")
 {
 	assert_int_equal(least(ROWLOCK_LEASE, 25, 6), 6);
 	assert_int_equal(least(ROWLOCK_ROW, 25, 6), 6);
 }
 
-CASE(without_handover_each_asks, "without hand-over each asks")
+CASE("without hand-over each asks")
 {
 	assert_int_equal(least(ROWLOCK_LEASE, 0, 2 * CROWD), 2 * CROWD);
 	assert_int_equal(least(ROWLOCK_ROW, 0, 2 * CROWD), 2 * CROWD);
@@ -179,7 +179,7 @@ static void tokens_grow(enum rowlock_strategy strategy)
 	test_event_end(&crowd.let_go);
 }
 
-CASE(tokens_grow_with_each_pass, "tokens grow with each pass")
+CASE("tokens grow with each pass")
 {
 	tokens_grow(ROWLOCK_LEASE);
 	tokens_grow(ROWLOCK_ROW);
@@ -241,7 +241,7 @@ static void gets_its_turn(enum rowlock_strategy strategy)
 	test_client_end(greedy.client);
 }
 
-CASE(another_process_gets_its_turn, "another process gets its turn")
+CASE("another process gets its turn")
 {
 	gets_its_turn(ROWLOCK_LEASE);
 	gets_its_turn(ROWLOCK_ROW);

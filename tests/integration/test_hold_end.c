@@ -18,7 +18,7 @@ static void count(struct rowlock *lock, void *arg)
 	test_event_set(arg);
 }
 
-CASE(a_break_is_noticed_by_the_next_beat, "a break is noticed by the next beat")
+CASE("a break is noticed by the next beat")
 {
 	const char *name = test_name("break");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
@@ -45,8 +45,7 @@ CASE(a_break_is_noticed_by_the_next_beat, "a break is noticed by the next beat")
 	test_client_end(breaker);
 }
 
-CASE(a_break_is_noticed_by_verify_at_once,
-     "a break is noticed by verify at once")
+CASE("a break is noticed by verify at once")
 {
 	const char *name = test_name("break");
 	struct rowlock_client *breaker = test_client(60000);
@@ -65,7 +64,7 @@ CASE(a_break_is_noticed_by_verify_at_once,
 	test_client_end(breaker);
 }
 
-CASE(a_break_of_nothing_says_so, "a break of what nobody holds says so")
+CASE("a break of what nobody holds says so")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock_errinfo err;
@@ -81,8 +80,7 @@ CASE(a_break_of_nothing_says_so, "a break of what nobody holds says so")
 }
 
 /* Killing a connection needs an account that may find it. */
-CASE(a_row_can_be_broken_or_says_how,
-     "a row is broken, or the message says who can do it")
+CASE("a row is broken, or the message says who can do it")
 {
 	const char *name = test_name("break");
 	struct rowlock_client *breaker = test_client(TTL_MS);
@@ -110,8 +108,7 @@ CASE(a_row_can_be_broken_or_says_how,
 
 /* By an account that may neither look who holds a row nor end what is not its
  * own, as that of the tests is where the sandbox is the server. */
-CASE(a_process_ends_its_own_row,
-     "a process ends its own row without the right to KILL")
+CASE("a process ends its own row without the right to KILL")
 {
 	const char *name = test_name("own");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -172,8 +169,7 @@ static void past_its_maximum(enum rowlock_strategy strategy)
 	test_event_end(&lost);
 }
 
-CASE(a_maximum_hold_ends,
-     "a hold ends at its maximum, and the next one gets it")
+CASE("a hold ends at its maximum, and the next one gets it")
 {
 	past_its_maximum(ROWLOCK_LEASE);
 	past_its_maximum(ROWLOCK_ROW);
@@ -181,7 +177,7 @@ CASE(a_maximum_hold_ends,
 
 /* Nothing to wait for but time itself: the lease outlives three TTLs because
  * it is kept alive, which a second process confirms by waiting in vain. */
-CASE(a_hold_outlives_its_ttl, "a hold lives as long as its client beats")
+CASE("a hold lives as long as its client beats")
 {
 	const char *name = test_name("alive");
 	uint64_t ttl = test_ttl_ms(1000);

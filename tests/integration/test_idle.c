@@ -21,8 +21,7 @@ static uint64_t beats(struct test_sql *sql)
 }
 
 /* Each has had a lease once. */
-CASE(an_idle_client_costs_little,
-     "an idle client has few statements and connections")
+CASE("an idle client has few statements and connections")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *clients[CLIENTS];

@@ -92,8 +92,7 @@ static void expect_kept(struct rowlock_client *client, struct test_sql *sql,
 	free(state);
 }
 
-CASE(a_released_lock_stays_taken,
-     "a released lock stays taken, as nobody's, until it is broken")
+CASE("a released lock stays taken, as nobody's, until it is broken")
 {
 	const char *name = test_name("released");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -128,7 +127,7 @@ static bool have_it(struct rowlock_client *client, void *arg)
 	return rowlock_acquire(lock, 0, NULL) == 0;
 }
 
-CASE(a_dead_holder_leaves_it_taken, "a dead holder leaves it taken")
+CASE("a dead holder leaves it taken")
 {
 	const char *name = test_name("killed");
 	struct rowlock_client *other = test_client(TTL_MS);
@@ -160,7 +159,7 @@ CASE(a_dead_holder_leaves_it_taken, "a dead holder leaves it taken")
 	test_end(rival, other);
 }
 
-CASE(it_is_free_when_the_time_is_over, "it is free when the time is over")
+CASE("it is free when the time is over")
 {
 	const char *name = test_name("over");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -177,8 +176,7 @@ CASE(it_is_free_when_the_time_is_over, "it is free when the time is over")
 	test_end(lock, client);
 }
 
-CASE(a_longer_hold_lives_on_and_ends_as_any_other,
-     "a hold that lasts longer lives on, and ends as any other")
+CASE("a hold that lasts longer lives on, and ends as any other")
 {
 	const char *name = test_name("longer");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -216,7 +214,7 @@ CASE(a_longer_hold_lives_on_and_ends_as_any_other,
 }
 
 /* All that a program of version 7 says about a row that it may not have. */
-CASE(an_older_program_sees_it_as_held, "an older program sees it as held")
+CASE("an older program sees it as held")
 {
 	const char *name = test_name("older");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -253,8 +251,7 @@ CASE(an_older_program_sees_it_as_held, "an older program sees it as held")
 }
 
 /* The rows are as if the clock had been a day ahead when they were written. */
-CASE(a_clock_that_was_set_back_is_outlasted,
-     "a clock that was set back is outlasted")
+CASE("a clock that was set back is outlasted")
 {
 	const char *name = test_name("clock");
 	struct rowlock_client *client = test_client(SHORT_TTL_MS);
@@ -281,7 +278,7 @@ CASE(a_clock_that_was_set_back_is_outlasted,
 	test_end(lock, client);
 }
 
-CASE(only_locks_are_kept, "only the names of locks are kept")
+CASE("only the names of locks are kept")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -326,7 +323,7 @@ static void count(struct rowlock *lock, void *arg)
 	++*(int *) arg;
 }
 
-CASE(execute_keeps_the_name, "execute keeps the name")
+CASE("execute keeps the name")
 {
 	const char *name = test_name("execute");
 	const struct rowlock_options options = { .size = sizeof(options),

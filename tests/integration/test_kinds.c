@@ -67,8 +67,7 @@ static void expect_unsupported(int code, const struct rowlock_errinfo *err,
 		fail_msg("\"%s\" does not say \"%s\"", err->message, says);
 }
 
-CASE(what_a_kind_cannot_serve_it_says,
-     "what a kind of lock cannot serve it says")
+CASE("what a kind of lock cannot serve it says")
 {
 	struct kinds kinds = make_all("kinds");
 	char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -132,8 +131,7 @@ CASE(what_a_kind_cannot_serve_it_says,
 }
 
 /* A re-entrant handle may be within what it lost: it is told, once. */
-CASE(an_acquire_after_a_loss_starts_afresh,
-     "an acquire after a loss starts afresh")
+CASE("an acquire after a loss starts afresh")
 {
 	struct kinds kinds = make_all("afresh");
 	struct rowlock_errinfo err;

@@ -12,8 +12,7 @@
 
 #define LINE 8
 
-CASE(processes_have_it_in_the_order_in_which_they_came,
-     "processes have it in the order in which they came")
+CASE("processes have it in the order in which they came")
 {
 	const char *name = test_name("order");
 	struct test_sql *sql = test_sql_open();
@@ -45,8 +44,7 @@ CASE(processes_have_it_in_the_order_in_which_they_came,
 
 /* ------------------------------------------------- who leaves the line */
 
-CASE(killed_waiter_does_not_stop_the_line,
-     "killed waiter does not stop the line")
+CASE("killed waiter does not stop the line")
 {
 	const char *name = test_name("killed");
 	struct test_sql *sql = test_sql_open();
@@ -83,8 +81,7 @@ static bool comes_first(const struct test_actor *one,
 
 /* Whoever sees first that it is dead takes its name: that need not be the head
  * of the line. */
-CASE(killed_holder_is_outlived_by_the_line,
-     "killed holder is outlived by the line")
+CASE("killed holder is outlived by the line")
 {
 	const char *name = test_name("dead");
 	struct test_sql *sql = test_sql_open();
@@ -110,7 +107,7 @@ CASE(killed_holder_is_outlived_by_the_line,
 	test_sql_end(sql);
 }
 
-CASE(cancel_and_deadline_leave_the_line, "cancel and deadline leave the line")
+CASE("cancel and deadline leave the line")
 {
 	const char *name = test_name("leave");
 	struct test_sql *sql = test_sql_open();
@@ -178,7 +175,7 @@ static void log_end(struct log *log)
 	test_event_end(&log->poll);
 }
 
-CASE(who_finds_no_wait_connection_polls, "who finds no wait connection polls")
+CASE("who finds no wait connection polls")
 {
 	const char *one = test_name("one");
 	const char *other = test_name("other");
@@ -209,7 +206,7 @@ CASE(who_finds_no_wait_connection_polls, "who finds no wait connection polls")
 	test_sql_end(sql);
 }
 
-CASE(without_wait_connections_all_poll, "without wait connections all poll")
+CASE("without wait connections all poll")
 {
 	const char *name = test_name("none");
 	struct test_sql *sql = test_sql_open();

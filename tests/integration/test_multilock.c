@@ -85,7 +85,7 @@ static int try(struct rowlock_client *client, const char *name)
 	return code;
 }
 
-CASE(all_names_are_held_or_none, "all names of a multi-lock are held, or none")
+CASE("all names of a multi-lock are held, or none")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -160,7 +160,7 @@ static int end_wait(struct wait *waiting, const char *what)
 	return waiting->code;
 }
 
-CASE(who_waits_holds_nothing, "who waits for a multi-lock holds nothing")
+CASE("who waits for a multi-lock holds nothing")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -191,8 +191,7 @@ CASE(who_waits_holds_nothing, "who waits for a multi-lock holds nothing")
 	test_sql_end(sql);
 }
 
-CASE(a_wait_ends_by_time_or_by_cancel,
-     "a wait for a multi-lock ends by time, or by cancel")
+CASE("a wait for a multi-lock ends by time, or by cancel")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -247,21 +246,19 @@ static void come_free(unsigned int flags)
 	test_client_end(client);
 }
 
-CASE(names_of_a_dead_client_come_free, "names of a dead client come free")
+CASE("names of a dead client come free")
 {
 	come_free(0);
 }
 
 /* Each by itself: the names behind it are not swept along. */
-CASE(names_of_one_seen_dead_come_free,
-     "names of a client that was seen to be dead come free")
+CASE("names of a client that was seen to be dead come free")
 {
 	come_free(ROWLOCK_OBSERVE_BEATS);
 }
 
 /* And what is left of it comes free. */
-CASE(all_are_lost_with_one_that_is_broken,
-     "all names are lost with one that is broken")
+CASE("all names are lost with one that is broken")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(1000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -296,7 +293,7 @@ CASE(all_are_lost_with_one_that_is_broken,
 	test_client_end(client);
 }
 
-CASE(each_name_has_its_tokens, "each name of a multi-lock has its tokens")
+CASE("each name of a multi-lock has its tokens")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock *multilock;
@@ -340,8 +337,7 @@ CASE(each_name_has_its_tokens, "each name of a multi-lock has its tokens")
 	test_client_end(client);
 }
 
-CASE(each_hold_has_a_maximum_and_an_info,
-     "a multi-lock has a maximum and an info")
+CASE("a multi-lock has a maximum and an info")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
@@ -430,8 +426,7 @@ static void try_in_vain(struct rowlock *multilock, const struct names *names)
 	assert_code(rowlock_acquire(multilock, 0, &err), ROWLOCK_EBUSY, &err);
 }
 
-CASE(a_set_costs_two_statements,
-     "a set costs two statements, however many names")
+CASE("a set costs two statements, however many names")
 {
 	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
@@ -464,7 +459,7 @@ CASE(a_set_costs_two_statements,
 	test_sql_end(sql);
 }
 
-CASE(each_call_has_its_price, "each other call on a multi-lock has its price")
+CASE("each other call on a multi-lock has its price")
 {
 	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
@@ -510,7 +505,7 @@ static void expect(struct rowlock_client *client, const char *const *names,
 		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-CASE(bad_input_is_refused, "bad input for a multi-lock is refused")
+CASE("bad input for a multi-lock is refused")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
@@ -544,8 +539,7 @@ CASE(bad_input_is_refused, "bad input for a multi-lock is refused")
 	test_client_end(client);
 }
 
-CASE(who_holds_a_name_of_it_does_not_wait_for_himself,
-     "who holds a name of it does not wait for himself")
+CASE("who holds a name of it does not wait for himself")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock *multilock;
@@ -568,8 +562,7 @@ CASE(who_holds_a_name_of_it_does_not_wait_for_himself,
 }
 
 /* A handle whose hold was lost has nothing, and takes nothing of the set. */
-CASE(who_has_lost_a_name_of_it_is_not_in_the_way,
-     "who has lost a name of it is not in the way")
+CASE("who has lost a name of it is not in the way")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
@@ -677,7 +670,7 @@ static void *live(void *arg)
 	return NULL;
 }
 
-CASE(random_subsets_exclude_each_other, "random subsets exclude each other")
+CASE("random subsets exclude each other")
 {
 	struct rowlock_client *clients[] = { test_client(test_ttl_ms(10000)),
 					     test_client(test_ttl_ms(10000)) };

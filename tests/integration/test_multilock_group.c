@@ -137,7 +137,7 @@ static uint64_t statements(struct test_sql *sql)
 	       test_sql_status(sql, "Com_delete_multi");
 }
 
-CASE(many_sets_take_few_statements, "many sets take few statements")
+CASE("many sets take few statements")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -164,8 +164,7 @@ CASE(many_sets_take_few_statements, "many sets take few statements")
 	test_sql_end(sql);
 }
 
-CASE(neighbours_that_share_names_exclude_each_other,
-     "neighbours that share names exclude each other")
+CASE("neighbours that share names exclude each other")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -188,7 +187,7 @@ static void *cut(void *arg)
 	return NULL;
 }
 
-CASE(lost_answers_cost_nobody_a_set, "lost answers cost nobody a set")
+CASE("lost answers cost nobody a set")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(60000);

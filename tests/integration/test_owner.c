@@ -13,8 +13,7 @@ static const enum rowlock_strategy both[] = { ROWLOCK_LEASE, ROWLOCK_ROW };
 
 /* The holder's lease is taken by hand; somebody else has the name; the old
  * handle must know, and must not touch the new hold. */
-CASE(a_lost_handle_leaves_the_next_hold_alone,
-     "a handle whose hold was lost leaves the next hold alone")
+CASE("a handle whose hold was lost leaves the next hold alone")
 {
 	const char *name = test_name("lost");
 	struct rowlock_client *one = test_client(TTL_MS);
@@ -46,7 +45,7 @@ CASE(a_lost_handle_leaves_the_next_hold_alone,
 	test_client_end(two);
 }
 
-CASE(tokens_grow_and_stay, "tokens grow from hold to hold and stay in a hold")
+CASE("tokens grow from hold to hold and stay in a hold")
 {
 	const char *name = test_name("token");
 	struct rowlock_client *client = test_client(TTL_MS);

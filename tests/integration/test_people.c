@@ -52,7 +52,7 @@ static struct found look(struct rowlock_client *client,
 	return found;
 }
 
-CASE(list_shows_a_lease, "list shows a lease, its holder and its token")
+CASE("list shows a lease, its holder and its token")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("list");
@@ -83,7 +83,7 @@ CASE(list_shows_a_lease, "list shows a lease, its holder and its token")
 	test_client_end(client);
 }
 
-CASE(list_probes_rows, "list looks at rows only when told to")
+CASE("list looks at rows only when told to")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("probe");
@@ -105,7 +105,7 @@ CASE(list_probes_rows, "list looks at rows only when told to")
 	test_client_end(client);
 }
 
-CASE(list_takes_a_pattern, "list takes a shell's pattern")
+CASE("list takes a shell's pattern")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -193,8 +193,7 @@ static uint64_t left_of_dead(struct test_sql *sql)
 			       (unsigned long long) DEAD_ID(DEAD - 1));
 }
 
-CASE(two_reapers_remove_each_dead_row_once,
-     "two reapers remove what is dead and nothing else")
+CASE("two reapers remove what is dead and nothing else")
 {
 	const char *name = test_name("reap");
 	struct test_actor alive = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
@@ -241,8 +240,7 @@ __attribute__((format(printf, 2, 3))) static void lock_row(
 
 /* What somebody's transaction keeps is left until that ends; it keeps nothing
  * else. */
-CASE(what_is_locked_stays_and_nothing_else,
-     "what is locked stays, and nothing else")
+CASE("what is locked stays, and nothing else")
 {
 	const char *name = test_name("kept");
 	struct reaping reaping = { .client = test_client(TTL_MS) };
@@ -273,8 +271,7 @@ CASE(what_is_locked_stays_and_nothing_else,
 }
 
 /* Each sweep would take it along, wait, and be interrupted. */
-CASE(a_locked_dead_neighbour_is_in_the_way_once,
-     "a locked dead neighbour is in the way once")
+CASE("a locked dead neighbour is in the way once")
 {
 	const char *name = test_name("near");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -329,8 +326,7 @@ static void await_statement(struct test_sql *sql, const char *pattern)
  * A reaper sees a session whose time is up; before it can evict it, the
  * session beats: here by a hand that keeps the row locked meanwhile.
  */
-CASE(a_beat_in_the_last_moment_counts,
-     "a beat in the last moment keeps a session")
+CASE("a beat in the last moment keeps a session")
 {
 	struct reaping reaping = { .client = test_client(TTL_MS) };
 	unsigned long long id = DEAD_ID(DEAD);
@@ -377,7 +373,7 @@ static void be_run(struct rowlock *lock, void *arg)
 		seen->other_code = test_actor_ask(seen->other, "acquire 0");
 }
 
-CASE(execute_runs_under_the_lock, "execute runs a function under the lock")
+CASE("execute runs a function under the lock")
 {
 	const char *name = test_name("execute");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -420,7 +416,7 @@ static void lose_it(struct rowlock *lock, void *arg)
 				&err));
 }
 
-CASE(execute_tells_a_loss, "execute tells that the lock was lost meanwhile")
+CASE("execute tells that the lock was lost meanwhile")
 {
 	const char *name = test_name("loss");
 	struct rowlock_client *client = test_client(TTL_MS);

@@ -50,8 +50,7 @@ static int end_there(void **state)
 	return tear_down((void **) &scene->app);
 }
 
-#define THERE(function, sentence)                                              \
-	CASE_WITH(function, sentence, begin_there, end_there)
+#define THERE(sentence) CASE_WITH(sentence, begin_there, end_there)
 
 /* The replica goes on as it was: it has all, and as its primary has it. */
 static void assert_nothing_changed(const struct scene *scene)
@@ -93,7 +92,7 @@ static void assert_refused(const struct scene *scene, unsigned int flags)
 	assert_nothing_changed(scene);
 }
 
-THERE(no_transaction_begins_there, "no transaction begins on a replica")
+THERE("no transaction begins on a replica")
 {
 	static const unsigned int flags[] = { 0, ROWLOCK_SNAPSHOT,
 					      ROWLOCK_EARLY_GUARD,
@@ -114,8 +113,7 @@ THERE(no_transaction_begins_there, "no transaction begins on a replica")
 
 /* The application's connection leads there by the time of its commit: a new one
  * in its place, which even has its number. */
-THERE(no_transaction_is_committed_there,
-      "no transaction is committed on a replica")
+THERE("no transaction is committed on a replica")
 {
 	const struct scene *scene = *state;
 	const struct app *app = scene->app;
@@ -151,8 +149,7 @@ THERE(no_transaction_is_committed_there,
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
-THERE(no_lock_is_acquired_in_a_transaction_there,
-      "no lock is acquired in a transaction on a replica")
+THERE("no lock is acquired in a transaction on a replica")
 {
 	const struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -188,8 +185,7 @@ THERE(no_lock_is_acquired_in_a_transaction_there,
 
 /* A fence is where the data are; that they are not there to be written is said
  * by the server alone. */
-THERE(a_fence_that_takes_no_writes_is_told,
-      "a fence that takes no writes is told")
+THERE("a fence that takes no writes is told")
 {
 	const struct scene *scene = *state;
 	struct rowlock_errinfo err;
@@ -213,8 +209,7 @@ THERE(a_fence_that_takes_no_writes_is_told,
 
 /* What MariaDB calls its own id is that of two containers on two hosts, too:
  * what no replica can have of its primary is another id. */
-THERE(server_of_another_number_is_another,
-      "a server of another number is another one")
+THERE("a server of another number is another one")
 {
 	const struct scene *scene = *state;
 	const struct app *app = scene->app;

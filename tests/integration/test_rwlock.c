@@ -11,7 +11,7 @@
 /* Of a client that is to die. */
 #define SHORT_TTL_MS 1000
 
-CASE(many_read_or_one_writes, "many read, or one writes")
+CASE("many read, or one writes")
 {
 	struct pair pair = pair_new("many");
 	struct rowlock_errinfo err;
@@ -47,8 +47,7 @@ CASE(many_read_or_one_writes, "many read, or one writes")
 	pair_end(&pair);
 }
 
-CASE(a_lock_of_the_same_name_is_another,
-     "a lock of the same name is another lock")
+CASE("a lock of the same name is another lock")
 {
 	struct pair pair = pair_new("plain");
 	struct rowlock *lock =
@@ -63,8 +62,7 @@ CASE(a_lock_of_the_same_name_is_another,
 	pair_end(&pair);
 }
 
-CASE(a_handle_reads_as_often_as_it_releases,
-     "a handle reads as often as it releases")
+CASE("a handle reads as often as it releases")
 {
 	struct pair pair = pair_new("nest");
 	struct rowlock_errinfo err;
@@ -85,8 +83,7 @@ CASE(a_handle_reads_as_often_as_it_releases,
 
 /* ------------------------------------------------------------------ waits */
 
-CASE(a_waiting_writer_keeps_new_readers_out,
-     "a writer that waits keeps new readers out")
+CASE("a writer that waits keeps new readers out")
 {
 	struct pair pair = pair_new("intent");
 	struct rowlock_client *third = test_client(test_ttl_ms(TTL_MS));
@@ -123,8 +120,7 @@ CASE(a_waiting_writer_keeps_new_readers_out,
 	pair_end(&pair);
 }
 
-CASE(a_wait_ends_by_time_or_by_cancel,
-     "a wait to read or to write ends by time, or by cancel")
+CASE("a wait to read or to write ends by time, or by cancel")
 {
 	struct pair pair = pair_new("over");
 	struct rowlock_errinfo err;
@@ -199,15 +195,14 @@ static void outlive(rw_call dead, rw_call next, unsigned int flags)
 	test_client_end(client);
 }
 
-CASE(dead_holders_are_removed, "readers and writers that died are removed")
+CASE("readers and writers that died are removed")
 {
 	outlive(rw_read, rw_write, 0);
 	outlive(rw_write, rw_write, 0);
 	outlive(rw_write, rw_read, 0);
 }
 
-CASE(holders_that_were_seen_dead_are_removed,
-     "readers and writers that were seen dead are removed")
+CASE("readers and writers that were seen dead are removed")
 {
 	outlive(rw_read, rw_write, ROWLOCK_OBSERVE_BEATS);
 	outlive(rw_write, rw_read, ROWLOCK_OBSERVE_BEATS);
@@ -221,7 +216,7 @@ static void evict(struct test_sql *sql, const char *name)
 		 name);
 }
 
-CASE(a_loss_is_told_to_all_who_share, "a loss is told to all who share a row")
+CASE("a loss is told to all who share a row")
 {
 	struct pair pair = pair_new("lost");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -261,8 +256,7 @@ CASE(a_loss_is_told_to_all_who_share, "a loss is told to all who share a row")
 }
 
 /* All of them, and the holder of the lock of that name. */
-CASE(a_break_ends_whoever_reads_or_writes,
-     "a break ends whoever reads or writes")
+CASE("a break ends whoever reads or writes")
 {
 	struct pair pair = pair_new("broken");
 	struct rowlock_errinfo err;
@@ -291,8 +285,7 @@ CASE(a_break_ends_whoever_reads_or_writes,
 }
 
 /* Its row goes, and with it what it kept out; it asks anew. */
-CASE(a_writer_that_is_lost_while_it_waits_asks_anew,
-     "a writer that is lost while it waits asks anew")
+CASE("a writer that is lost while it waits asks anew")
 {
 	struct pair pair = pair_new("anew");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -361,8 +354,7 @@ static void wait_while(const char *word, void (*ends)(const struct pair *pair))
 	pair_end(&pair);
 }
 
-CASE(a_writer_whose_row_is_broken_asks_anew,
-     "a writer whose row is broken while it waits asks anew")
+CASE("a writer whose row is broken while it waits asks anew")
 {
 	wait_while("own-broken", break_name);
 	wait_while("own-removed", remove_rows);
@@ -445,7 +437,7 @@ static void verify(struct rw rwlock)
 	assert_ok(rowlock_verify(rwlock.reader, &err));
 }
 
-CASE(each_act_has_its_price, "reading and writing cost what they should")
+CASE("reading and writing cost what they should")
 {
 	struct rowlock_client_options options = test_client_options(600000);
 	struct rowlock_client *client;
@@ -477,8 +469,7 @@ CASE(each_act_has_its_price, "reading and writing cost what they should")
 }
 
 /* Readers that come all the time share rows for a bounded time each. */
-CASE(readers_that_come_all_the_time_let_a_writer_in,
-     "readers that come all the time let a writer in")
+CASE("readers that come all the time let a writer in")
 {
 	struct pair pair = pair_new("relay");
 	struct rw other = make(pair.clients[0], pair.name);
@@ -525,8 +516,7 @@ static int use_all(struct rw rwlock)
 	       rw_held(rwlock) == RW_NONE;
 }
 
-CASE(a_child_of_fork_has_nothing_of_it,
-     "a child of fork() has nothing of a read/write lock")
+CASE("a child of fork() has nothing of a read/write lock")
 {
 	struct pair pair = pair_new("fork");
 	struct rowlock_errinfo err;
@@ -563,7 +553,7 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-CASE(bad_input_is_refused, "bad input for a read/write lock is refused")
+CASE("bad input for a read/write lock is refused")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));

@@ -14,8 +14,7 @@
 
 /* ------------------------------------------------------------------ cases */
 
-CASE(as_many_come_in_as_there_are,
-     "as many come in as there are, all they want or none")
+CASE("as many come in as there are, all they want or none")
 {
 	struct pair pair = pair_new("many", 3);
 	struct rowlock *third =
@@ -50,8 +49,7 @@ CASE(as_many_come_in_as_there_are,
 	pair_end(&pair);
 }
 
-CASE(a_lock_of_the_same_name_is_another,
-     "a lock of the same name is another lock")
+CASE("a lock of the same name is another lock")
 {
 	struct pair pair = pair_new("plain", 1);
 	struct rowlock *lock =
@@ -66,8 +64,7 @@ CASE(a_lock_of_the_same_name_is_another,
 	pair_end(&pair);
 }
 
-CASE(who_wants_many_is_not_overtaken,
-     "who wants many is not overtaken by who wants few")
+CASE("who wants many is not overtaken by who wants few")
 {
 	struct pair pair = pair_new("line", 3);
 	struct rowlock *first = make(pair.clients[0], pair.name, 3);
@@ -91,8 +88,7 @@ CASE(who_wants_many_is_not_overtaken,
 }
 
 /* The first lets the next one ask, and does not wait until it has ended. */
-CASE(all_come_in_when_there_is_room,
-     "all who stand in line come in when there is room")
+CASE("all who stand in line come in when there is room")
 {
 	struct pair pair = pair_new("room", 3);
 	struct rowlock *first = make(pair.clients[0], pair.name, 3);
@@ -113,8 +109,7 @@ CASE(all_come_in_when_there_is_room,
 
 /* It may get in as well: whether it does only the server can tell, which a
  * transaction keeps from answering here. */
-CASE(a_try_asks_while_another_thread_asks,
-     "a try asks the server while another thread does")
+CASE("a try asks the server while another thread does")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -189,7 +184,7 @@ static bool hand_over(struct pair *pair, struct rowlock *from,
 	return same;
 }
 
-CASE(threads_hand_permits_over, "threads of a client hand permits over")
+CASE("threads of a client hand permits over")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -222,8 +217,7 @@ CASE(threads_hand_permits_over, "threads of a client hand permits over")
 }
 
 /* Without a line: the server has bells for nobody. */
-CASE(without_bells_it_is_asked_again_and_again,
-     "without bells permits are asked for again and again")
+CASE("without bells permits are asked for again and again")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -245,8 +239,7 @@ CASE(without_bells_it_is_asked_again_and_again,
 	pair_end(&pair);
 }
 
-CASE(a_wait_ends_by_time_or_by_cancel,
-     "a wait for permits ends by time, or by cancel")
+CASE("a wait for permits ends by time, or by cancel")
 {
 	struct pair pair = pair_new("over", 2);
 	struct rowlock *other = make(pair.clients[0], pair.name, 2);
@@ -342,7 +335,7 @@ static void ask_nobody(const struct act *act)
 	}
 }
 
-CASE(each_act_has_its_price, "permits cost what they should, however many")
+CASE("permits cost what they should, however many")
 {
 	struct test_sql *sql = test_sql_open();
 	struct act act = { .client = test_client(600000),
@@ -388,7 +381,7 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-CASE(bad_input_is_refused, "bad input is refused, and changes nothing")
+CASE("bad input is refused, and changes nothing")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
@@ -456,8 +449,7 @@ static int use_all(struct rowlock_client *client, struct rowlock *semaphore)
 	       rowlock_semaphore_held(semaphore) == 0;
 }
 
-CASE(a_child_of_fork_has_nothing_of_it,
-     "a child of fork() has nothing of a semaphore")
+CASE("a child of fork() has nothing of a semaphore")
 {
 	struct pair pair = pair_new("fork", 2);
 	struct rowlock_errinfo err;

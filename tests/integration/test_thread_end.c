@@ -114,16 +114,14 @@ static void is_lost_by_an_end(enum rowlock_strategy strategy, enum end end)
 	test_event_end(&loss.told);
 }
 
-CASE(a_thread_that_ends_loses_its_hold,
-     "a thread that ends while it holds loses the hold")
+CASE("a thread that ends while it holds loses the hold")
 {
 	for (size_t i = 0; i < TEST_SIZE(both); i++)
 		for (enum end end = RETURNS; end <= IS_CANCELED; end++)
 			is_lost_by_an_end(both[i], end);
 }
 
-CASE(a_handles_hold_outlives_its_thread,
-     "a handle's hold outlives the thread that took it")
+CASE("a handle's hold outlives the thread that took it")
 {
 	const char *name = test_name("handle");
 	struct rowlock_errinfo err;
@@ -141,8 +139,7 @@ CASE(a_handles_hold_outlives_its_thread,
 	}
 }
 
-CASE(a_waiter_of_the_same_client_goes_on,
-     "who waits for it in the same client has it next")
+CASE("who waits for it in the same client has it next")
 {
 	const char *name = test_name("next");
 	struct rowlock_errinfo err;
@@ -175,8 +172,7 @@ CASE(a_waiter_of_the_same_client_goes_on,
 
 /* The dead thread's handle is any thread's: it is free as soon as it was told
  * that its hold was lost. */
-CASE(a_handle_that_was_left_is_used_again,
-     "a handle that an ended thread left is used again")
+CASE("a handle that an ended thread left is used again")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock =
@@ -227,8 +223,7 @@ static void *leave_to_keys(void *arg)
 	return NULL;
 }
 
-CASE(a_destructor_may_still_release,
-     "what the destructors of a thread's keys release is held")
+CASE("what the destructors of a thread's keys release is held")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *locks[2] = {
@@ -276,8 +271,7 @@ static void acquire_late(void *arg)
 		acquired += rowlock_acquire(arg, 0, NULL) == 0;
 }
 
-CASE(what_a_destructor_acquires_is_lost_at_a_beat,
-     "what a destructor acquires is lost at the next beat")
+CASE("what a destructor acquires is lost at the next beat")
 {
 	struct rowlock_client *client = test_client(SHORT_TTL_MS);
 	struct loss losses[2];
@@ -400,13 +394,12 @@ static int end_the_process(const char *name)
 	return 0;
 }
 
-CASE(the_main_thread_is_a_thread, "the end of the main thread is one, too")
+CASE("the end of the main thread is one, too")
 {
 	assert_int_equal(play("main-thread", test_name("main")), 0);
 }
 
-CASE(the_end_of_a_process_is_no_end_of_threads,
-     "the end of the process ends no hold")
+CASE("the end of the process ends no hold")
 {
 	const char *name = test_name("process");
 	struct test_sql *sql = test_sql_open();

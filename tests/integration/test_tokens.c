@@ -83,8 +83,7 @@ static void check_way(const struct way *way, struct test_sql *sql,
 	}
 }
 
-CASE(tokens_grow_though_the_server_has_lost_them,
-     "tokens grow though the server has lost them")
+CASE("tokens grow though the server has lost them")
 {
 	const char *name = test_name("lost");
 	const char *names[] = { name, test_name("beside") };
@@ -146,8 +145,7 @@ static void see(const struct rowlock_leader *leader, void *arg)
 }
 
 /* A candidate that has seen the term of another. */
-CASE(term_is_larger_than_all_that_was_observed,
-     "a term is larger than all that was observed")
+CASE("a term is larger than all that was observed")
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	const char *name = test_name("observed");

@@ -98,8 +98,7 @@ static void tokens_grow(enum rowlock_strategy strategy, unsigned int flags)
 	test_end(lock, client);
 }
 
-CASE_WITH(tokens_are_drawn, "tokens are drawn beside an audit's triggers",
-	  audit_begin, audit_end)
+CASE_WITH("tokens are drawn beside an audit's triggers", audit_begin, audit_end)
 {
 	tokens_grow(ROWLOCK_LEASE, 0);
 	tokens_grow(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
@@ -108,8 +107,7 @@ CASE_WITH(tokens_are_drawn, "tokens are drawn beside an audit's triggers",
 }
 
 /* In the application's own transaction, which has the lock. */
-CASE_WITH(tokens_are_drawn_inside,
-	  "tokens are drawn beside them in a transaction", audit_begin,
+CASE_WITH("tokens are drawn beside them in a transaction", audit_begin,
 	  audit_end)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(60000));
@@ -145,8 +143,8 @@ static void on_lost(struct rowlock *lock, void *arg)
 }
 
 /* The count of breaks comes beside the answer to a beat. */
-CASE_WITH(a_break_is_heard_of, "a break is heard of beside an audit's triggers",
-	  audit_begin, audit_end)
+CASE_WITH("a break is heard of beside an audit's triggers", audit_begin,
+	  audit_end)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(1500));
 	struct rowlock *lock =
@@ -175,8 +173,7 @@ static void on_log(enum rowlock_log_level level, const char *line, void *arg)
 }
 
 /* As MariaDB answers an UPDATE that was killed. */
-CASE_WITH(a_beat_that_changes_nothing_is_no_eviction,
-	  "a beat that changes nothing is no eviction", plain_begin, plain_end)
+CASE_WITH("a beat that changes nothing is no eviction", plain_begin, plain_end)
 {
 	struct test_event told[] = { test_event_new(), test_event_new() };
 	struct rowlock_client_options options =
@@ -206,8 +203,7 @@ CASE_WITH(a_beat_that_changes_nothing_is_no_eviction,
 
 /* A draw that changes nothing looks like a hold that is gone: it was taken for
  * one, and asked for again without end. */
-CASE_WITH(a_draw_that_brings_nothing_is_told,
-	  "a draw that brings nothing is told, and ends", plain_begin,
+CASE_WITH("a draw that brings nothing is told, and ends", plain_begin,
 	  plain_end)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(60000));
@@ -231,8 +227,7 @@ CASE_WITH(a_draw_that_brings_nothing_is_told,
 	test_end(lock, client);
 }
 
-CASE_WITH(a_row_that_does_not_come_is_told,
-	  "a row that does not come is told, and ends", plain_begin, plain_end)
+CASE_WITH("a row that does not come is told, and ends", plain_begin, plain_end)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(60000));
 	struct rowlock *lock =

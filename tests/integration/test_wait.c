@@ -59,8 +59,7 @@ static void *wait_canceled(void *arg)
 
 /* pthread_cancel() comes when the call is over: a thread that ended in it would
  * take a mutex and its place in the line with it. */
-CASE(a_thread_is_not_canceled_inside_a_call,
-     "a thread is not canceled inside a call")
+CASE("a thread is not canceled inside a call")
 {
 	const char *name = test_name("pthread");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -129,8 +128,7 @@ static void cancels(enum rowlock_strategy strategy, bool far)
 	test_actor_end(&actor);
 }
 
-CASE(a_cancel_ends_a_wait_for_another_process,
-     "a cancel ends a wait for another process")
+CASE("a cancel ends a wait for another process")
 {
 	int round;
 
@@ -141,14 +139,13 @@ CASE(a_cancel_ends_a_wait_for_another_process,
 	}
 }
 
-CASE(a_cancel_ends_a_wait_for_a_thread,
-     "a cancel ends a wait for a thread of this process")
+CASE("a cancel ends a wait for a thread of this process")
 {
 	cancels(ROWLOCK_LEASE, false);
 	cancels(ROWLOCK_ROW, false);
 }
 
-CASE(a_timed_wait_ends, "a timed wait ends as TIMEDOUT, a try as BUSY")
+CASE("a timed wait ends as TIMEDOUT, a try as BUSY")
 {
 	const char *name = test_name("timed");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -201,7 +198,7 @@ static void *stand_in_line(void *arg)
 
 /* Who came first cannot be seen from outside, so only this is checked: each is
  * served, once. The order is a matter of the queue's own tests. */
-CASE(all_local_waiters_are_served, "all waiters of a process are served")
+CASE("all waiters of a process are served")
 {
 	const char *name = test_name("line");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -234,8 +231,7 @@ CASE(all_local_waiters_are_served, "all waiters of a process are served")
 	test_end(holder, client);
 }
 
-CASE(a_waiter_gets_it_when_the_holder_lets_go,
-     "a waiter gets the name when its holder lets go")
+CASE("a waiter gets the name when its holder lets go")
 {
 	const char *name = test_name("next");
 	size_t i;

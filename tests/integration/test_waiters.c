@@ -217,14 +217,12 @@ static void are_seen_and_served_in_order(enum rowlock_strategy strategy,
 	test_client_end(client);
 }
 
-CASE(waiters_for_a_lease_are_in_order,
-     "waiters for a lease are seen, and served, in order")
+CASE("waiters for a lease are seen, and served, in order")
 {
 	are_seen_and_served_in_order(ROWLOCK_LEASE, test_name("lease"));
 }
 
-CASE(waiters_for_a_row_are_in_order,
-     "waiters for a row are seen, and served, in order")
+CASE("waiters for a row are seen, and served, in order")
 {
 	are_seen_and_served_in_order(ROWLOCK_ROW, test_name("row"));
 }
@@ -272,7 +270,7 @@ static struct thread semaphore(const char *name)
 }
 
 /* The first in line asks for them, with the bell; the next one stands. */
-CASE(waiters_for_permits_are_seen, "waiters for permits are seen")
+CASE("waiters for permits are seen")
 {
 	const char *name = test_name("permits");
 	struct rowlock_client *client = onlooker();
@@ -346,7 +344,7 @@ static void put_hex(char *to, const char *text)
 /* The first in line has the bell, and asks for the row; it is not known since
  * when it waits. The one behind it stands in line, as rowlock_acquire() does.
  */
-CASE(line_of_a_row_is_behind_its_first, "the line of a row is behind its first")
+CASE("the line of a row is behind its first")
 {
 	const char *name = test_name("line");
 	struct rowlock_client *client = onlooker();
@@ -392,8 +390,7 @@ CASE(line_of_a_row_is_behind_its_first, "the line of a row is behind its first")
 }
 
 /* The first of them may be no more in line, and ask by itself. */
-CASE(waiters_for_a_read_write_lock_are_seen,
-     "waiters for a read/write lock are seen")
+CASE("waiters for a read/write lock are seen")
 {
 	const char *name = test_name("rwlock");
 	struct rowlock_client *client = onlooker();
@@ -435,8 +432,7 @@ static bool sees_others(struct test_sql *sql)
 				    "PRIVILEGE_TYPE IN ('PROCESS', 'SUPER')");
 }
 
-CASE(account_that_may_not_see_is_told_so,
-     "an account that may not see others is told so")
+CASE("an account that may not see others is told so")
 {
 	const char *name = test_name("blind");
 	const char *admin = getenv("ROWLOCK_TEST_ADMIN_DSN");
@@ -470,7 +466,7 @@ CASE(account_that_may_not_see_is_told_so,
 	test_sql_end(sql);
 }
 
-CASE(wrong_questions_are_refused, "wrong questions are refused")
+CASE("wrong questions are refused")
 {
 	struct rowlock_client *client = test_client(LONG_TTL_MS);
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;

@@ -137,8 +137,7 @@ static void assert_no_challenger(const struct person *person)
 }
 
 /* None yields to the other, nor is the other's challenger. */
-CASE(of_one_weight_each_leads_in_its_turn,
-     "of one weight each leads in its turn")
+CASE("of one weight each leads in its turn")
 {
 	const char *name = test_name("even");
 	struct test_sql *sql = test_sql_open();
@@ -171,8 +170,7 @@ CASE(of_one_weight_each_leads_in_its_turn,
 	test_sql_end(sql);
 }
 
-CASE(the_heaviest_of_those_who_wait_is_elected,
-     "the heaviest of those who wait is elected")
+CASE("the heaviest of those who wait is elected")
 {
 	const char *name = test_name("weights");
 	struct test_sql *sql = test_sql_open();
@@ -198,7 +196,7 @@ CASE(the_heaviest_of_those_who_wait_is_elected,
 	test_sql_end(sql);
 }
 
-CASE(a_leader_hears_of_a_heavier_one, "a leader hears of a heavier candidate")
+CASE("a leader hears of a heavier candidate")
 {
 	const char *name = test_name("challenger");
 	struct test_sql *sql = test_sql_open();
@@ -254,7 +252,7 @@ static int tell(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-CASE(a_list_tells_who_waits, "a list tells who waits")
+CASE("a list tells who waits")
 {
 	const char *name = test_name("list");
 	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
@@ -299,8 +297,7 @@ static void remove_candidate(struct test_sql *sql, const char *name)
 }
 
 /* One that beats, and never takes what it is yielded to. */
-CASE(who_is_yielded_to_in_vain_is_passed_over,
-     "who is yielded to in vain is passed over")
+CASE("who is yielded to in vain is passed over")
 {
 	const char *name = test_name("in-vain");
 	struct test_sql *sql = test_sql_open();
@@ -318,8 +315,7 @@ CASE(who_is_yielded_to_in_vain_is_passed_over,
 	test_sql_end(sql);
 }
 
-CASE(nobody_yields_to_the_dead_or_to_nonsense,
-     "nobody yields to the dead, or to nonsense")
+CASE("nobody yields to the dead, or to nonsense")
 {
 	static const struct {
 		const char *info;
@@ -403,8 +399,7 @@ static void ask_now(struct rowlock_client *client, const char *name,
 }
 
 /* One takes the lock and gives it back: it has led at no time. */
-CASE(observers_are_told_of_those_that_led,
-     "observers are told of those that led")
+CASE("observers are told of those that led")
 {
 	const char *name = test_name("observed");
 	struct test_sql *sql = test_sql_open();
@@ -445,7 +440,7 @@ CASE(observers_are_told_of_those_that_led,
 }
 
 /* The same name may have permits, too. */
-CASE(candidates_are_no_permits, "candidates are no permits")
+CASE("candidates are no permits")
 {
 	const char *name = test_name("permits");
 	struct test_sql *sql = test_sql_open();
@@ -500,7 +495,7 @@ static void ask_for_a_challenger(struct person *person)
 }
 
 /* Its row, the look for others, its term, and its end. */
-CASE(a_weight_costs_a_look, "a weight costs a look")
+CASE("a weight costs a look")
 {
 	struct test_sql *sql = test_sql_open();
 	struct person weighted;

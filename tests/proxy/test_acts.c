@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------------------------- acts */
 
-CASE(a_delay_is_waited_for, "a delay is waited for")
+CASE("a delay is waited for")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
@@ -48,19 +48,17 @@ static void end_with(const char *rule, bool executed)
 	proxy_end(proxy);
 }
 
-CASE(a_dropped_request_is_not_executed, "a dropped request is not executed")
+CASE("a dropped request is not executed")
 {
 	end_with("request sql=INSERT* do drop", false);
 }
 
-CASE(a_request_is_executed_although_its_reply_is_dropped,
-     "a request is executed although its reply is dropped")
+CASE("a request is executed although its reply is dropped")
 {
 	end_with("reply sql=INSERT* do drop", true);
 }
 
-CASE(a_held_request_lands_after_its_client_has_gone,
-     "a held request lands after its client has gone")
+CASE("a held request lands after its client has gone")
 {
 	const char *name = test_name("zombie");
 	struct proxy *proxy = px_proxy();
@@ -79,8 +77,7 @@ CASE(a_held_request_lands_after_its_client_has_gone,
 	proxy_end(proxy);
 }
 
-CASE(a_held_request_is_executed_behind_a_silent_client,
-     "a held request is executed behind a silent client")
+CASE("a held request is executed behind a silent client")
 {
 	const char *name = test_name("held");
 	struct proxy *proxy = px_proxy();
@@ -100,7 +97,7 @@ CASE(a_held_request_is_executed_behind_a_silent_client,
 	proxy_end(proxy);
 }
 
-CASE(a_cut_packet_never_becomes_whole, "a cut packet never becomes whole")
+CASE("a cut packet never becomes whole")
 {
 	const char *name = test_name("cut");
 	struct proxy *proxy = px_proxy();
@@ -117,7 +114,7 @@ CASE(a_cut_packet_never_becomes_whole, "a cut packet never becomes whole")
 	proxy_end(proxy);
 }
 
-CASE(a_dribbled_reply_comes_byte_by_byte, "a dribbled reply comes byte by byte")
+CASE("a dribbled reply comes byte by byte")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
@@ -143,7 +140,7 @@ static void garbled(char *value, size_t size)
 	proxy_end(proxy);
 }
 
-CASE(garbling_follows_the_seed, "garbling follows the seed")
+CASE("garbling follows the seed")
 {
 	char *first = calloc(1, 60001);
 	char *second = calloc(1, 60001);
@@ -156,8 +153,7 @@ CASE(garbling_follows_the_seed, "garbling follows the seed")
 	free(second);
 }
 
-CASE(a_duplicated_request_is_executed_twice,
-     "a duplicated request is executed twice")
+CASE("a duplicated request is executed twice")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
@@ -179,7 +175,7 @@ CASE(a_duplicated_request_is_executed_twice,
 	proxy_end(proxy);
 }
 
-CASE(a_forged_error_is_the_answer, "a forged error is the answer")
+CASE("a forged error is the answer")
 {
 	const char *name = test_name("forged");
 	struct proxy *proxy = px_proxy();
@@ -211,7 +207,7 @@ static unsigned int connecting(struct proxy *proxy)
 	return number;
 }
 
-CASE(connecting_is_refused_in_every_way, "connecting is refused in every way")
+CASE("connecting is refused in every way")
 {
 	struct proxy *proxy = px_proxy();
 	unsigned int number;
@@ -235,7 +231,7 @@ CASE(connecting_is_refused_in_every_way, "connecting is refused in every way")
 	proxy_end(proxy);
 }
 
-CASE(the_server_is_switched, "the server is switched")
+CASE("the server is switched")
 {
 	struct proxy *other = px_proxy();
 	struct proxy *proxy = px_proxy();
@@ -271,8 +267,7 @@ static uint64_t sessions(struct test_sql *sql, unsigned long long id)
 			       id);
 }
 
-CASE(the_server_never_hears_of_who_vanished,
-     "the server never hears of who vanished")
+CASE("the server never hears of who vanished")
 {
 	struct test_sql *sql = test_sql_open();
 	struct proxy *proxy = px_proxy();
@@ -290,8 +285,7 @@ CASE(the_server_never_hears_of_who_vanished,
 	test_sql_end(sql);
 }
 
-CASE(what_is_frozen_goes_on_when_it_thaws,
-     "what is frozen goes on when it thaws")
+CASE("what is frozen goes on when it thaws")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);

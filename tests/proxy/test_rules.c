@@ -39,7 +39,7 @@ static unsigned int run_prepared(MYSQL *mysql, const char *sql)
 static const char three_rows[] =
     "SELECT ? UNION ALL SELECT 2 UNION ALL SELECT 3";
 
-CASE(knows_what_passes, "commands and their SQL are known")
+CASE("commands and their SQL are known")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
@@ -62,7 +62,7 @@ CASE(knows_what_passes, "commands and their SQL are known")
 	proxy_end(proxy);
 }
 
-CASE(large_results_pass, "large results pass")
+CASE("large results pass")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
@@ -77,8 +77,7 @@ CASE(large_results_pass, "large results pass")
 	proxy_end(proxy);
 }
 
-CASE(prepared_statement_is_known_by_its_text,
-     "a prepared statement is known by its text")
+CASE("a prepared statement is known by its text")
 {
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
@@ -109,7 +108,7 @@ static void ten(const char *rule, char *pattern)
 	proxy_end(proxy);
 }
 
-CASE(a_rule_has_its_turn, "a rule has its turn")
+CASE("a rule has its turn")
 {
 	char first[11];
 	char second[11];
@@ -138,7 +137,7 @@ CASE(a_rule_has_its_turn, "a rule has its turn")
 	assert_string_equal(first, second);
 }
 
-CASE(what_is_not_understood_is_refused, "what is not understood is refused")
+CASE("what is not understood is refused")
 {
 	static const char *const lines[] = {
 		"nonsense",
@@ -210,7 +209,7 @@ static void talk(const char *path, const char *words, char *answer, size_t size)
 	close(fd);
 }
 
-CASE(it_listens_on_sockets_of_both_kinds, "it listens on sockets of both kinds")
+CASE("it listens on sockets of both kinds")
 {
 	const char *path = in_tmp("listen");
 	const char *control = in_tmp("control");
@@ -233,7 +232,7 @@ CASE(it_listens_on_sockets_of_both_kinds, "it listens on sockets of both kinds")
 	assert_int_not_equal(access(control, F_OK), 0);
 }
 
-CASE(every_act_is_in_the_history, "every act is in the history")
+CASE("every act is in the history")
 {
 	const char *dir = in_tmp("history");
 	struct proxy *proxy;

@@ -61,8 +61,7 @@ static void ring(struct ground *ground, int who, const char *name)
 }
 
 /* A lock, and a read/write lock of its name, are not each other's line. */
-LEASE(readers_and_writers_have_a_bell_of_their_own,
-      "readers and writers have a bell of their own")
+LEASE("readers and writers have a bell of their own")
 {
 	struct ground *ground = *state;
 	const struct rlk_request requests[] = {
@@ -79,7 +78,7 @@ LEASE(readers_and_writers_have_a_bell_of_their_own,
 }
 
 /* Nobody else can name it. */
-LEASE(bell_is_named_by_the_secret, "a bell is named by the secret")
+LEASE("a bell is named by the secret")
 {
 	struct ground *ground = *state;
 	const struct rlk_request requests[] = {
@@ -108,7 +107,7 @@ static uint64_t number_of(struct ground *ground, const char *name,
 }
 
 /* What differs between two names differs otherwise under another secret. */
-LEASE(bell_tells_nothing_of_another, "a bell tells nothing of another")
+LEASE("a bell tells nothing of another")
 {
 	struct ground *ground = *state;
 
@@ -117,7 +116,7 @@ LEASE(bell_tells_nothing_of_another, "a bell tells nothing of another")
 	    (number_of(ground, "one", "2") ^ number_of(ground, "two", "2")));
 }
 
-LEASE(wait_tells_who_has_it, "a wait tells who has it")
+LEASE("a wait tells who has it")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("bell");
@@ -137,8 +136,7 @@ LEASE(wait_tells_who_has_it, "a wait tells who has it")
 }
 
 /* As when something on the way has sent the wait twice. */
-LEASE(who_leaves_the_line_knows_what_it_has_left,
-      "who leaves the line knows what it has left")
+LEASE("who leaves the line knows what it has left")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("twice");
@@ -160,7 +158,7 @@ LEASE(who_leaves_the_line_knows_what_it_has_left,
 	assert_done(rlk_bell_leave(ground->conns[0], &request, &err), &err);
 }
 
-LEASE(bells_of_names_differ, "bells of names differ")
+LEASE("bells of names differ")
 {
 	struct ground *ground = *state;
 	uint64_t owner;
@@ -187,12 +185,11 @@ static bool has_ringing(struct ground *ground)
 }
 
 /* In the statement of the row, and on a server whose INSERT cannot. */
-#define RINGING(function, sentence)                                            \
-	CASES(function, ON(ROWLOCK_LEASE, sentence, function),                 \
-	      ON(GROUND_LEASE_LOOKS, "where it cannot: " sentence, function))
+#define RINGING(sentence)                                                      \
+	CASES(ON(ROWLOCK_LEASE, sentence, CASE_HERE),                          \
+	      ON(GROUND_LEASE_LOOKS, "where it cannot: " sentence, CASE_HERE))
 
-RINGING(first_try_takes_the_bell_with_the_row,
-	"a first try takes the bell with the row")
+RINGING("a first try takes the bell with the row")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("first");
@@ -211,7 +208,7 @@ RINGING(first_try_takes_the_bell_with_the_row,
 	assert_true(owner_of(ground, name) == 0);
 }
 
-RINGING(held_name_leaves_no_bell, "a held name leaves no bell")
+RINGING("a held name leaves no bell")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("held");
@@ -228,8 +225,7 @@ RINGING(held_name_leaves_no_bell, "a held name leaves no bell")
 	assert_true(ground_release(ground, 1, &other));
 }
 
-RINGING(bell_of_another_does_not_keep_the_row_away,
-	"a bell of another does not keep the row away")
+RINGING("a bell of another does not keep the row away")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("ghost");
@@ -249,7 +245,7 @@ RINGING(bell_of_another_does_not_keep_the_row_away,
 }
 
 /* The row is locked by somebody's transaction: the INSERT ends with 1205. */
-RINGING(failed_insert_leaves_no_bell, "a failed INSERT leaves no bell")
+RINGING("a failed INSERT leaves no bell")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("failed");
@@ -279,7 +275,7 @@ static bool release_ringing(struct ground *ground, struct rlk_request *request)
 	return found;
 }
 
-LEASE(release_rings_found_or_not, "a release rings, found or not")
+LEASE("a release rings, found or not")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("release");
@@ -320,8 +316,7 @@ static struct rlk_conn *open_commit(void)
 	return conn;
 }
 
-LEASE(batch_rings_what_its_connection_has,
-      "a batch rings what its connection has")
+LEASE("a batch rings what its connection has")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch");
@@ -412,8 +407,7 @@ static uint64_t owner_beside(struct ground *ground,
 			       bell.text, what);
 }
 
-LEASE(reader_lets_the_bell_go_by_while_the_gate_is_open,
-      "a reader lets the bell go by while the gate is open")
+LEASE("a reader lets the bell go by while the gate is open")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("gate"), false);
@@ -433,8 +427,7 @@ LEASE(reader_lets_the_bell_go_by_while_the_gate_is_open,
 	leave_lane(ground, 1, &reader, 2);
 }
 
-LEASE(reader_without_a_free_lane_keeps_the_bell,
-      "a reader without a free lane keeps the bell")
+LEASE("a reader without a free lane keeps the bell")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("lanes"), false);
@@ -451,8 +444,7 @@ LEASE(reader_without_a_free_lane_keeps_the_bell,
 	leave_beside(ground);
 }
 
-LEASE(writer_does_not_let_the_bell_go_by,
-      "a writer does not let the bell go by")
+LEASE("a writer does not let the bell go by")
 {
 	struct ground *ground = *state;
 	const struct rlk_request writer = side(test_name("writer"), true);
@@ -465,8 +457,7 @@ LEASE(writer_does_not_let_the_bell_go_by,
 }
 
 /* It is not answered while the reader has yet to ask. */
-LEASE(writer_waits_for_the_readers_before_it,
-      "a writer waits for the readers before it")
+LEASE("a writer waits for the readers before it")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("drain");
@@ -503,8 +494,7 @@ static uint64_t bell_owner(struct ground *ground,
 }
 
 /* Its owner may be a writer that waits for them. */
-LEASE(bell_of_readers_that_pass_is_nobodys,
-      "the bell of readers that pass is nobody's")
+LEASE("the bell of readers that pass is nobody's")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("passes"), false);
@@ -521,8 +511,7 @@ LEASE(bell_of_readers_that_pass_is_nobodys,
 	assert_true(bell_owner(ground, &reader) == 0);
 }
 
-LEASE(who_does_not_know_what_it_has_leaves_it_all,
-      "who does not know what it has leaves it all")
+LEASE("who does not know what it has leaves it all")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("all"), false);
@@ -541,8 +530,7 @@ LEASE(who_does_not_know_what_it_has_leaves_it_all,
 }
 
 /* The gate may be closed before the other sees it: again, then. */
-LEASE(reader_that_was_let_in_lets_others_pass,
-      "a reader that was let in lets others pass")
+LEASE("a reader that was let in lets others pass")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("open"), false);

@@ -51,7 +51,7 @@ static void make_older(struct ground *ground, int seconds)
 		 seconds);
 }
 
-LEASE(one_takes_it_and_keeps_it, "one takes it and keeps it")
+LEASE("one takes it and keeps it")
 {
 	struct ground *ground = *state;
 
@@ -68,7 +68,7 @@ LEASE(one_takes_it_and_keeps_it, "one takes it and keeps it")
 	forget(ground);
 }
 
-LEASE(old_one_is_taken_over, "an old one is taken over")
+LEASE("an old one is taken over")
 {
 	struct ground *ground = *state;
 
@@ -83,7 +83,7 @@ LEASE(old_one_is_taken_over, "an old one is taken over")
 }
 
 /* The clock was ahead by days when it was claimed. */
-LEASE(one_of_a_time_to_come_is_old, "one of a time to come is old")
+LEASE("one of a time to come is old")
 {
 	struct ground *ground = *state;
 

@@ -57,7 +57,7 @@ static int tell_lease(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-LEASE(all_leases_are_listed_once, "all leases are listed once, in their order")
+LEASE("all leases are listed once, in their order")
 {
 	struct ground *ground = *state;
 	struct told told = { .name = test_name("leases") };
@@ -81,8 +81,7 @@ static int tell_two(const struct rowlock_entry *entry, void *arg)
 	return ++*(int *) arg == 2;
 }
 
-LEASE(list_ends_where_its_function_says_so,
-      "a list ends where its function says so")
+LEASE("a list ends where its function says so")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("ended");
@@ -106,8 +105,7 @@ static void add(uint64_t attempt, void *arg)
 	*(uint64_t *) arg += attempt;
 }
 
-LEASE(all_leases_of_a_session_are_told_once,
-      "all leases of a session are told once")
+LEASE("all leases of a session are told once")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("session");
@@ -137,8 +135,7 @@ static int tell_row(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-LEASE(all_rows_are_listed_and_probed_once,
-      "all rows are listed and probed once")
+LEASE("all rows are listed and probed once")
 {
 	struct ground *ground = *state;
 	struct told listed = { .name = test_name("rows") };

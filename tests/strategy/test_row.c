@@ -33,7 +33,7 @@ static void stand_in_line(struct ground *ground, struct rlk_conn *conn,
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + GROUND_UNTIL_MS);
 }
 
-ROW(absent_row_is_never_a_grant, "an absent row is never a grant")
+ROW("an absent row is never a grant")
 {
 	static const enum rlk_ask asks[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN,
 					     RLK_ASK_WAIT };
@@ -59,8 +59,7 @@ ROW(absent_row_is_never_a_grant, "an absent row is never a grant")
 	}
 }
 
-ROW(making_a_row_twice_does_no_harm_and_does_not_wait,
-    "making a row twice does no harm and does not wait")
+ROW("making a row twice does no harm and does not wait")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("twice"));
@@ -81,8 +80,7 @@ ROW(making_a_row_twice_does_no_harm_and_does_not_wait,
 	rlk_conn_close(conn);
 }
 
-ROW(waiter_is_granted_when_the_holder_gives_up,
-    "a waiter is granted when the holder gives up")
+ROW("a waiter is granted when the holder gives up")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("wait");
@@ -104,7 +102,7 @@ ROW(waiter_is_granted_when_the_holder_gives_up,
 	}
 }
 
-ROW(hold_ends_with_its_connection, "a hold ends with its connection")
+ROW("a hold ends with its connection")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("ends");
@@ -120,7 +118,7 @@ ROW(hold_ends_with_its_connection, "a hold ends with its connection")
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ROW(question_is_taken_back_by_a_kill, "a question is taken back by a kill")
+ROW("a question is taken back by a kill")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("kill");
@@ -144,8 +142,7 @@ ROW(question_is_taken_back_by_a_kill, "a question is taken back by a kill")
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ROW(fence_takes_the_name_from_a_lost_waiter,
-    "a fence takes the name from a lost waiter")
+ROW("a fence takes the name from a lost waiter")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("fence");
@@ -165,7 +162,7 @@ ROW(fence_takes_the_name_from_a_lost_waiter,
 	assert_true(ground_release(ground, 0, &a));
 }
 
-ROW(interrupt_ends_a_wait, "an interrupt ends a wait")
+ROW("an interrupt ends a wait")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("interrupt");
@@ -188,8 +185,7 @@ ROW(interrupt_ends_a_wait, "an interrupt ends a wait")
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ROW(slice_of_waiting_ends_by_the_server,
-    "a slice of waiting ends by the server")
+ROW("a slice of waiting ends by the server")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("slice");
@@ -207,8 +203,7 @@ ROW(slice_of_waiting_ends_by_the_server,
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ROW(another_connections_commit_releases_nothing,
-    "another connection's commit releases nothing")
+ROW("another connection's commit releases nothing")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("commit"));
@@ -221,7 +216,7 @@ ROW(another_connections_commit_releases_nothing,
 }
 
 /* Its first COMMIT has nothing yet to be prepared in. */
-ROW(row_is_let_go_without_memory, "a row is let go without memory")
+ROW("a row is let go without memory")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("memory"));
@@ -242,8 +237,7 @@ ROW(row_is_let_go_without_memory, "a row is let go without memory")
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ROW(statements_typed_by_hand_exclude_and_are_excluded,
-    "statements typed by hand exclude and are excluded")
+ROW("statements typed by hand exclude and are excluded")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("hand"));
@@ -296,8 +290,7 @@ static bool waits_for_table(struct ground *ground)
 			       "INFO = 'OPTIMIZE TABLE business_lock'");
 }
 
-ROW(a_try_behind_ddl_does_not_name_a_holder,
-    "a try behind DDL does not name a holder")
+ROW("a try behind DDL does not name a holder")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("held"));

@@ -70,8 +70,7 @@ static int64_t interrupt(void *arg)
 }
 
 /* At its deadline, and it can be used on. */
-ROW(interrupted_wait_leaves_the_connection_as_it_was,
-    "an interrupted wait leaves the connection as it was")
+ROW("an interrupted wait leaves the connection as it was")
 {
 	struct scene scene = begin(*state);
 	const struct rlk_interrupter interrupter = { -1, interrupt, &scene };

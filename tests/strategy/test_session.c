@@ -85,7 +85,7 @@ static void take(struct ground *ground, const struct rlk_request *request)
 			 RLK_GRANTED);
 }
 
-LEASE(beat_moves_the_end_and_counts, "a beat moves the end and counts")
+LEASE("a beat moves the end and counts")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -104,8 +104,7 @@ LEASE(beat_moves_the_end_and_counts, "a beat moves the end and counts")
 }
 
 /* As one does that waited in the server: its time is that of its beginning. */
-LEASE(beat_that_comes_late_moves_no_end_backwards,
-      "a beat that comes late moves no end backwards")
+LEASE("a beat that comes late moves no end backwards")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -118,8 +117,7 @@ LEASE(beat_that_comes_late_moves_no_end_backwards,
 	    1);
 }
 
-LEASE(beat_that_changes_no_time_still_counts,
-      "a beat that changes no time still counts")
+LEASE("a beat that changes no time still counts")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -136,8 +134,7 @@ LEASE(beat_that_changes_no_time_still_counts,
 	    1);
 }
 
-LEASE(beat_of_an_evicted_session_says_so,
-      "a beat of an evicted session says so")
+LEASE("a beat of an evicted session says so")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -151,8 +148,7 @@ LEASE(beat_of_an_evicted_session_says_so,
 	assert_true(beat(ground, ground->sessions[1], 60000));
 }
 
-LEASE(expired_session_that_beats_lives_on,
-      "an expired session that beats lives on")
+LEASE("an expired session that beats lives on")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -162,7 +158,7 @@ LEASE(expired_session_that_beats_lives_on,
 	assert_false(evict_expired(ground, id));
 }
 
-LEASE(id_is_never_used_twice, "an id is never used twice")
+LEASE("an id is never used twice")
 {
 	struct ground *ground = *state;
 	const struct rlk_session_row row = {
@@ -179,8 +175,7 @@ LEASE(id_is_never_used_twice, "an id is never used twice")
 	assert_int_equal(err.mysql, 1062);
 }
 
-LEASE(only_an_expired_session_is_evicted_by_the_clock,
-      "only an expired session is evicted by the clock")
+LEASE("only an expired session is evicted by the clock")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -193,8 +188,7 @@ LEASE(only_an_expired_session_is_evicted_by_the_clock,
 	assert_int_equal(column_of(ground, ground->sessions[1], "COUNT(*)"), 1);
 }
 
-LEASE(only_a_session_that_shows_the_same_beat_is_evicted,
-      "only a session that shows the same beat is evicted")
+LEASE("only a session that shows the same beat is evicted")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -206,8 +200,7 @@ LEASE(only_a_session_that_shows_the_same_beat_is_evicted,
 	assert_false(evict_silent(ground, id, 1));
 }
 
-LEASE(lease_of_a_living_session_is_never_swept,
-      "a lease of a living session is never swept")
+LEASE("a lease of a living session is never swept")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("live"));
@@ -222,8 +215,7 @@ LEASE(lease_of_a_living_session_is_never_swept,
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(lease_without_a_session_is_swept_by_its_attempt,
-      "a lease without a session is swept by its attempt")
+LEASE("a lease without a session is swept by its attempt")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("dead"));
@@ -246,8 +238,7 @@ LEASE(lease_without_a_session_is_swept_by_its_attempt,
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(lease_past_its_maximum_is_swept_though_its_session_lives,
-      "a lease past its maximum is swept")
+LEASE("a lease past its maximum is swept")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("maximum"));
@@ -288,8 +279,7 @@ static void see_session(const struct rlk_session_seen *session, void *arg)
 			seen->count++;
 }
 
-LEASE(looks_go_through_all_sessions_page_by_page,
-      "looks go through all sessions page by page")
+LEASE("looks go through all sessions page by page")
 {
 	struct ground *ground = *state;
 	struct seen seen = { .ids = { ground->sessions[0],
@@ -338,7 +328,7 @@ static struct seen look_for(struct ground *ground, const char *name,
 	return seen;
 }
 
-LEASE(looks_find_the_dead_only, "looks find the dead only")
+LEASE("looks find the dead only")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("found"));
@@ -401,8 +391,7 @@ static void age_token(struct ground *ground, const char *name,
 		 strategy, name, days);
 }
 
-LEASE(only_tokens_that_nobody_drew_for_long_are_dropped,
-      "only tokens that nobody drew for long are dropped")
+LEASE("only tokens that nobody drew for long are dropped")
 {
 	struct ground *ground = *state;
 	struct old_tokens old = { ground, test_name("token"), 0, false };
@@ -429,8 +418,7 @@ LEASE(only_tokens_that_nobody_drew_for_long_are_dropped,
 			 1);
 }
 
-LEASE(break_in_the_way_of_a_guard_leaves_no_transaction,
-      "a break in the way of a guard leaves no transaction")
+LEASE("a break in the way of a guard leaves no transaction")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("guarded"));

@@ -73,8 +73,7 @@ static uint64_t token_of(struct ground *ground, const char *name)
 			       ground->strategy->name, name);
 }
 
-LEASE(token_is_old_after_thirty_days_without_a_draw,
-      "a token is old after thirty days without a draw")
+LEASE("a token is old after thirty days without a draw")
 {
 	struct ground *ground = *state;
 	const char *young = test_name("young");
@@ -87,7 +86,7 @@ LEASE(token_is_old_after_thirty_days_without_a_draw,
 }
 
 /* Somebody may have drawn since the look. */
-LEASE(only_an_old_token_is_collected, "only an old token is collected")
+LEASE("only an old token is collected")
 {
 	struct ground *ground = *state;
 	const char *young = test_name("young");
@@ -103,8 +102,7 @@ LEASE(only_an_old_token_is_collected, "only an old token is collected")
 
 /* The clock was ahead when it was drawn, and a month has passed since: it is
  * what the name's next one has to be larger than. */
-LEASE(token_ahead_of_the_clock_is_not_collected,
-      "a token ahead of the clock is not collected")
+LEASE("a token ahead of the clock is not collected")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -124,7 +122,7 @@ LEASE(token_ahead_of_the_clock_is_not_collected,
 }
 
 /* Whatever whoever asks believes of the floor. */
-LEASE(token_above_the_floor_stays, "a token above the floor stays")
+LEASE("a token above the floor stays")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("above");
@@ -142,8 +140,7 @@ LEASE(token_above_the_floor_stays, "a token above the floor stays")
 	assert_int_equal(token_of(ground, name), 0);
 }
 
-LEASE(token_of_a_lease_that_is_there_is_not_looked_for,
-      "the token of a lease that is there is not looked for")
+LEASE("the token of a lease that is there is not looked for")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -165,8 +162,7 @@ static void text(struct rlk_conn *conn, const char *sql)
 }
 
 /* The worst moment: the draw has read the floor, and is not committed. */
-BOTH(floor_that_a_draw_has_read_is_not_raised,
-     "a floor that a draw has read is not raised")
+BOTH("a floor that a draw has read is not raised")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -193,8 +189,7 @@ BOTH(floor_that_a_draw_has_read_is_not_raised,
 	assert_true(ground_release(ground, 0, &request));
 }
 
-BOTH(draw_waits_for_who_raises_the_floor,
-     "a draw waits for who raises the floor")
+BOTH("a draw waits for who raises the floor")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =

@@ -41,8 +41,7 @@ static void demote(struct proxy *proxy)
 	refuse(proxy, REFUSED);
 }
 
-CASE(the_next_try_reaches_the_new_primary,
-     "the next try reaches the new primary")
+CASE("the next try reaches the new primary")
 {
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client =
@@ -61,7 +60,7 @@ CASE(the_next_try_reaches_the_new_primary,
 	proxy_end(proxy);
 }
 
-CASE(a_node_that_left_the_others_is_left, "a node that left the others is left")
+CASE("a node that left the others is left")
 {
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client =
@@ -82,8 +81,7 @@ CASE(a_node_that_left_the_others_is_left, "a node that left the others is left")
 }
 
 /* It need not call again. */
-CASE(who_may_wait_is_taken_to_another_node,
-     "who may wait is taken to another node")
+CASE("who may wait is taken to another node")
 {
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client =
@@ -110,7 +108,7 @@ static uint64_t beats_of(struct test_sql *sql, const char *name)
 			       name);
 }
 
-CASE(no_hold_is_lost_by_it, "no hold is lost by it")
+CASE("no hold is lost by it")
 {
 	const char *name = test_name("kept");
 	struct proxy *proxy = proxy_to(test_dsn());
@@ -136,8 +134,7 @@ CASE(no_hold_is_lost_by_it, "no hold is lost by it")
 	proxy_end(proxy);
 }
 
-CASE(a_server_that_stays_so_is_not_stormed,
-     "a server that stays read-only is not stormed")
+CASE("a server that stays read-only is not stormed")
 {
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client =
@@ -168,8 +165,7 @@ CASE(a_server_that_stays_so_is_not_stormed,
 }
 
 /* Not every refusal of this number says that the server takes no writes. */
-CASE(another_option_is_named_and_gives_nothing_up,
-     "another option is named, and gives nothing up")
+CASE("another option is named, and gives nothing up")
 {
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client = client_by(

@@ -68,8 +68,7 @@ static void get_it(struct scene *scene)
 		    &err);
 }
 
-CASE(a_row_that_lands_where_no_kill_reaches_is_taken_back,
-     "a row that lands where no KILL reaches is taken back")
+CASE("a row that lands where no KILL reaches is taken back")
 {
 	struct scene scene = scene_of(test_name("late"));
 	struct rowlock_errinfo err;

@@ -99,8 +99,7 @@ static void keeps_its_deadlines(enum rowlock_strategy strategy)
 			 lateness.most_ms, lateness.own_ms);
 }
 
-CASE(each_call_keeps_its_deadline_with_a_dribbling_peer,
-     "each call keeps its deadline with a dribbling peer")
+CASE("each call keeps its deadline with a dribbling peer")
 {
 	pulse_start();
 	keeps_its_deadlines(ROWLOCK_LEASE);

@@ -141,8 +141,7 @@ static int end_sweep(void **state)
 	return 0;
 }
 
-#define SWEEP(function, sentence)                                              \
-	CASE_WITH(function, sentence, begin_sweep, end_sweep)
+#define SWEEP(sentence) CASE_WITH(sentence, begin_sweep, end_sweep)
 
 /* 0, or the code of what failed. */
 static int play(const struct guarded *guarded, bool releases,
@@ -295,20 +294,17 @@ static void one_lock(struct guarded *guarded, const char *rule, bool stays,
 	assert_ok(rowlock_release(guarded->row, &err));
 }
 
-SWEEP(what_is_told_of_a_commit_is_what_became_of_it,
-      "what is told of a commit is what became of it")
+SWEEP("what is told of a commit is what became of it")
 {
 	sweep(*state, places, AT_COMMIT, false);
 }
 
-SWEEP(what_is_told_of_a_release_is_what_became_of_it,
-      "what is told of a commit that releases is what became of both")
+SWEEP("what is told of a commit that releases is what became of both")
 {
 	sweep(*state, places, AT_COMMIT, true);
 }
 
-SWEEP(what_is_told_is_so_where_statements_come_one_by_one,
-      "what is told of a commit is so where statements come one by one")
+SWEEP("what is told of a commit is so where statements come one by one")
 {
 	struct guarded *guarded = *state;
 
@@ -316,8 +312,7 @@ SWEEP(what_is_told_is_so_where_statements_come_one_by_one,
 	sweep(guarded, places_one_by_one, AT_END, false);
 }
 
-SWEEP(release_is_as_told_where_statements_come_one_by_one,
-      "what is told of a commit that releases is so where statements come one "
+SWEEP("what is told of a commit that releases is so where statements come one "
       "by one")
 {
 	struct guarded *guarded = *state;
@@ -349,8 +344,7 @@ static struct rowlock *hold_behind(struct proxy *proxy,
 
 /* A commit of which nothing is known comes when the hold's next transaction has
  * begun, whose own is never said. */
-SWEEP(what_still_comes_is_not_taken_for_the_next,
-      "what may still come is not taken for the next")
+SWEEP("what may still come is not taken for the next")
 {
 	struct guarded *guarded = *state;
 	struct proxy *proxy = proxy_to(test_dsn());
@@ -382,8 +376,7 @@ SWEEP(what_still_comes_is_not_taken_for_the_next,
 	proxy_end(proxy);
 }
 
-SWEEP(transaction_that_is_open_has_the_lock,
-      "a transaction that is open has the lock, no other one")
+SWEEP("a transaction that is open has the lock, no other one")
 {
 	struct guarded *guarded = *state;
 	char rule[160];

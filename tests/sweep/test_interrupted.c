@@ -49,8 +49,7 @@ static void assert_met(const struct site *site)
 
 static const unsigned int interruptions[] = { 1317, 1969, 3024 };
 
-CASE(a_new_connection_is_had_all_the_same,
-     "a new connection is had all the same")
+CASE("a new connection is had all the same")
 {
 	static const char *const statements[] = { "SET NAMES*", "SELECT 0,*" };
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
@@ -71,7 +70,7 @@ CASE(a_new_connection_is_had_all_the_same,
 	}
 }
 
-CASE(a_login_is_waited_for, "a login is waited for")
+CASE("a login is waited for")
 {
 	struct site site = site_open();
 	struct rowlock *lock =
@@ -87,7 +86,7 @@ CASE(a_login_is_waited_for, "a login is waited for")
 	site_close(&site);
 }
 
-CASE(a_lease_is_verified, "a lease is verified")
+CASE("a lease is verified")
 {
 	struct site site = site_open();
 	struct rowlock *lock =
@@ -107,7 +106,7 @@ CASE(a_lease_is_verified, "a lease is verified")
 }
 
 /* The transaction is open until a COMMIT is answered. */
-CASE(a_row_that_is_let_go_was_not_lost, "a row that is let go was not lost")
+CASE("a row that is let go was not lost")
 {
 	struct site site = site_open();
 	struct rowlock *lock =
@@ -124,7 +123,7 @@ CASE(a_row_that_is_let_go_was_not_lost, "a row that is let go was not lost")
 	site_close(&site);
 }
 
-CASE(permits_are_counted_and_changed, "permits are counted and changed")
+CASE("permits are counted and changed")
 {
 	const char *name = test_name("permits");
 	struct site site = site_open();
@@ -145,7 +144,7 @@ CASE(permits_are_counted_and_changed, "permits are counted and changed")
 	site_close(&site);
 }
 
-CASE(a_challenger_is_looked_for, "a challenger is looked for")
+CASE("a challenger is looked for")
 {
 	const struct rowlock_election_options options = {
 		.size = sizeof(options),
@@ -174,7 +173,7 @@ CASE(a_challenger_is_looked_for, "a challenger is looked for")
 
 /* A read of the floor that is interrupted ends as NULL, which is no value for a
  * token (seen on both servers). */
-CASE(a_token_is_drawn, "a token is drawn")
+CASE("a token is drawn")
 {
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
@@ -198,8 +197,7 @@ CASE(a_token_is_drawn, "a token is drawn")
 
 /* Another client reads, and no look at the readers is answered: whether there
  * are any is not known. */
-CASE(readers_that_nobody_tells_of_are_no_time_out,
-     "readers that nobody tells of are no time-out")
+CASE("readers that nobody tells of are no time-out")
 {
 	const char *name = test_name("readers");
 	struct rowlock_client *other = test_client(BEATLESS_TTL_MS);

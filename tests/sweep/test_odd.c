@@ -92,7 +92,7 @@ static void share_account(void)
 		 address, rest, user, password);
 }
 
-CASE(there_are_two_servers, "there are two servers")
+CASE("there are two servers")
 {
 	snprintf(other_dsn, sizeof(other_dsn), "%s", test_dsn());
 	test_use_dsn(NULL);
@@ -105,8 +105,7 @@ CASE(there_are_two_servers, "there are two servers")
 /* ------------------------------------------------------------- zombies */
 
 /* The INSERT is on its way when its client gives up; then it arrives. */
-CASE(a_late_request_makes_nobody_a_holder,
-     "a request that lands after its client gave up makes nobody a holder")
+CASE("a request that lands after its client gave up makes nobody a holder")
 {
 	const char *name = test_name("zombie");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -145,8 +144,7 @@ static uint64_t kills(struct test_sql *sql)
 
 /* The breaker's KILL is on its way when the breaker gives up. Meanwhile the
  * hold ends, and its connection locks another name; then the KILL arrives. */
-CASE(a_late_kill_ends_no_other_hold,
-     "a KILL that lands after its breaker gave up ends no other hold")
+CASE("a KILL that lands after its breaker gave up ends no other hold")
 {
 	const char *root = test_server_dsn("--root");
 	struct rowlock_client_options options = test_client_options(60000);
@@ -191,8 +189,7 @@ CASE(a_late_kill_ends_no_other_hold,
 
 /* Nothing gets through on its connection any more, nor that it was closed. The
  * idle bound is far away: only its client can end the session. */
-CASE(a_row_on_a_silent_connection_is_free_at_once,
-     "a row on a silent connection is free at once")
+CASE("a row on a silent connection is free at once")
 {
 	const char *name = test_name("half-open");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -241,8 +238,7 @@ static void await_acts(struct proxy *proxy, unsigned long acts)
 
 /* One beat waits in the server for the session's row, its client gives it up
  * and beats on the other connection; the overtaken one executes last. */
-CASE(an_overtaken_beat_shortens_nothing,
-     "a beat that was overtaken shortens nothing")
+CASE("a beat that was overtaken shortens nothing")
 {
 	const char *name = test_name("overtaken");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -303,8 +299,7 @@ static void switch_server(struct proxy *proxy, bool keep)
 
 /* As after a failover that lost everything: the connections break, and the
  * server behind the address is one that has never heard of us. */
-CASE(a_lease_is_lost_to_a_server_that_does_not_know_it,
-     "a lease is lost to a server that does not know it")
+CASE("a lease is lost to a server that does not know it")
 {
 	const char *name = test_name("failover");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -334,8 +329,7 @@ CASE(a_lease_is_lost_to_a_server_that_does_not_know_it,
 /* A proxy, or a floating address, leads new connections elsewhere while old
  * ones live on. A lease is never half here and half there: a session that
  * beats on one server keeps no lease alive on the other. */
-CASE(a_hold_is_never_spread_over_two_servers,
-     "a hold is never spread over two servers")
+CASE("a hold is never spread over two servers")
 {
 	const char *name = test_name("spread");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -382,8 +376,7 @@ CASE(a_hold_is_never_spread_over_two_servers,
 
 /* The host of who breaks a lease vanishes in the middle: the holder's session
  * must go on beating, or all its leases would be lost. */
-CASE(a_breaker_that_vanishes_holds_nobody_up,
-     "a breaker that vanishes holds nobody up")
+CASE("a breaker that vanishes holds nobody up")
 {
 	const char *name = test_name("broken");
 	const char *kept = test_name("kept");

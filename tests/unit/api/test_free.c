@@ -20,8 +20,7 @@ static bool is_free(const char *name)
 	return fake_lease(name) == 0 && fake_row(name) == 0;
 }
 
-FAKE(free_releases_what_another_thread_holds,
-     "free releases what another thread holds")
+FAKE("free releases what another thread holds")
 {
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = fake_client();
@@ -41,8 +40,7 @@ FAKE(free_releases_what_another_thread_holds,
 	}
 }
 
-FAKE(free_ends_an_acquire_and_waits_for_it,
-     "free ends an acquire and waits for it")
+FAKE("free ends an acquire and waits for it")
 {
 	FAKE_CLIENT();
 	struct rowlock *held =
@@ -61,8 +59,7 @@ FAKE(free_ends_an_acquire_and_waits_for_it,
 	fake_person_end(bob);
 }
 
-FAKE(free_without_an_answer_leaves_the_row_to_the_client,
-     "free without an answer leaves the row to the client")
+FAKE("free without an answer leaves the row to the client")
 {
 	FAKE_CLIENT();
 	const struct fake_answer no_answer = { .given = true,
@@ -85,7 +82,7 @@ static void free_itself(struct rowlock *lock, void *arg)
 	*(_Atomic int *) arg = 1;
 }
 
-FAKE(lost_callback_may_free_its_lock, "a lost callback may free its lock")
+FAKE("a lost callback may free its lock")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -122,8 +119,7 @@ static void *free_it(void *lock)
 
 /* The loss of its last hold is due, behind a callback that runs, and the
  * present hold is being released: the loss is told to nobody. */
-FAKE(lock_is_freed_before_a_loss_is_told,
-     "a lock is freed before a loss is told")
+FAKE("a lock is freed before a loss is told")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "first");
@@ -171,8 +167,7 @@ static void note(const struct rowlock_entry *entry, void *arg)
 	(void) arg;
 }
 
-FAKE(client_is_freed_with_all_that_it_has,
-     "a client is freed with all that it has")
+FAKE("a client is freed with all that it has")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lease = fake_lock(client, ROWLOCK_LEASE, 0, "a");
@@ -218,7 +213,7 @@ static void free_the_client(struct rowlock *lock, void *arg)
 	rowlock_client_free(arg);
 }
 
-FAKE(callback_frees_no_client, "a callback frees no client")
+FAKE("a callback frees no client")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 

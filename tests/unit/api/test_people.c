@@ -56,8 +56,7 @@ static int note(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-FAKE(list_tells_of_a_server_that_refuses,
-     "a list tells of a server that refuses")
+FAKE("a list tells of a server that refuses")
 {
 	static const enum fake_op ops[] = { FAKE_LIST, FAKE_LIST_ROWS,
 					    FAKE_PROBE };
@@ -86,8 +85,7 @@ FAKE(list_tells_of_a_server_that_refuses,
 	fake_client_end(client);
 }
 
-FAKE(list_tells_of_one_strategy_if_asked_so,
-     "a list tells of one strategy if asked so")
+FAKE("a list tells of one strategy if asked so")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = settled_client();
@@ -108,8 +106,7 @@ FAKE(list_tells_of_one_strategy_if_asked_so,
 	fake_client_end(client);
 }
 
-FAKE(probe_tells_of_more_rows_than_fit_at_first,
-     "a probe tells of more rows than fit at first")
+FAKE("a probe tells of more rows than fit at first")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = settled_client();
@@ -132,8 +129,7 @@ static int note_first(const struct rowlock_entry *entry, void *arg)
 	return 1;
 }
 
-FAKE(list_ends_where_its_function_says_so,
-     "a list ends where its function says so")
+FAKE("a list ends where its function says so")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = settled_client();
@@ -153,7 +149,7 @@ FAKE(list_ends_where_its_function_says_so,
 	fake_client_end(client);
 }
 
-FAKE(wrong_options_are_refused, "wrong options are refused")
+FAKE("wrong options are refused")
 {
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_reap_options reap = ROWLOCK_REAP_OPTIONS_DEFAULT;
@@ -187,8 +183,7 @@ FAKE(wrong_options_are_refused, "wrong options are refused")
 }
 
 /* The holder does not know that it was broken, and nobody asks for the name. */
-FAKE(break_ends_the_connection_that_keeps_the_bell,
-     "a break ends the connection that keeps the bell")
+FAKE("a break ends the connection that keeps the bell")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -226,8 +221,7 @@ static void assert_begins(const struct rowlock_errinfo *err, const char *words)
 	assert_null(strstr(err->message + 1, "break"));
 }
 
-FAKE(break_tells_of_a_server_that_refuses,
-     "a break tells of a server that refuses")
+FAKE("a break tells of a server that refuses")
 {
 	static const struct {
 		enum rowlock_strategy strategy;
@@ -284,7 +278,7 @@ FAKE(break_tells_of_a_server_that_refuses,
 
 /* ----------------------------------------------------------------- reap */
 
-FAKE(reap_drops_old_tokens_once_an_hour, "reap drops old tokens once an hour")
+FAKE("reap drops old tokens once an hour")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
@@ -308,8 +302,7 @@ FAKE(reap_drops_old_tokens_once_an_hour, "reap drops old tokens once an hour")
 }
 
 /* There a draw's lock on the floor excludes on its own node only. */
-FAKE(nothing_is_collected_where_many_write,
-     "nothing is collected where many write")
+FAKE("nothing is collected where many write")
 {
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_errinfo err;
@@ -329,8 +322,7 @@ FAKE(nothing_is_collected_where_many_write,
 	fake_server.multi_primary = false;
 }
 
-FAKE(token_that_cannot_be_dropped_ends_the_pass,
-     "a token that cannot be dropped ends the pass")
+FAKE("a token that cannot be dropped ends the pass")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
@@ -348,7 +340,7 @@ FAKE(token_that_cannot_be_dropped_ends_the_pass,
 	fake_client_end(client);
 }
 
-FAKE(reap_tells_of_a_server_that_refuses, "reap tells of a server that refuses")
+FAKE("reap tells of a server that refuses")
 {
 	static const enum fake_op ops[] = { FAKE_SESSIONS, FAKE_DEAD,
 					    FAKE_TOKENS };
@@ -394,7 +386,7 @@ static void count_warnings(enum rowlock_log_level level, const char *message,
 		warnings++;
 }
 
-FAKE(reaper_that_fails_says_so_once, "a reaper that fails says so once")
+FAKE("a reaper that fails says so once")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -414,7 +406,7 @@ FAKE(reaper_that_fails_says_so_once, "a reaper that fails says so once")
 	assert_int_equal(warnings, 2);
 }
 
-FAKE(reaper_among_many_reaps_rarely, "a reaper among many reaps rarely")
+FAKE("a reaper among many reaps rarely")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;

@@ -30,8 +30,7 @@ static bool is_gone(void *arg)
 	return fake_lease("job") != *(uint64_t *) arg;
 }
 
-FAKE(release_is_one_statement_with_the_attempt,
-     "a release is one statement with the attempt")
+FAKE("a release is one statement with the attempt")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -48,7 +47,7 @@ FAKE(release_is_one_statement_with_the_attempt,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(release_without_a_hold_is_refused, "a release without a hold is refused")
+FAKE("a release without a hold is refused")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token;
@@ -62,8 +61,7 @@ FAKE(release_without_a_hold_is_refused, "a release without a hold is refused")
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
 }
 
-FAKE(release_without_an_answer_is_sent_again,
-     "a release without an answer is sent again")
+FAKE("a release without an answer is sent again")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -133,8 +131,7 @@ static void leave_it(struct rowlock *lock)
 
 /* The look behind a heartbeat leaves out a row that a transaction may be giving
  * back. A row that somebody has deleted by hand is then missed later. */
-FAKE(release_of_a_row_that_was_left_out_tells_no_more,
-     "a release of a row that was left out tells no more")
+FAKE("a release of a row that was left out tells no more")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -168,8 +165,7 @@ FAKE(release_of_a_row_that_was_left_out_tells_no_more,
 
 /* A row that is gone need not have been deleted by one of two DELETEs of ours.
  */
-FAKE(release_without_an_answer_tells_no_more_than_it_knows,
-     "a release without an answer tells no more than it knows")
+FAKE("a release without an answer tells no more than it knows")
 {
 	befall(0, break_it, ROWLOCK_EUNKNOWN);
 	befall(0, evict_it, ROWLOCK_EUNKNOWN);
@@ -181,8 +177,7 @@ FAKE(release_without_an_answer_tells_no_more_than_it_knows,
 
 /* The session's count is compared with the one that was known when the hold was
  * let go. A break that is being looked up may have been of this hold. */
-FAKE(release_during_a_look_for_breaks_tells_no_more,
-     "a release during a look for breaks tells no more")
+FAKE("a release during a look for breaks tells no more")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -198,8 +193,7 @@ FAKE(release_during_a_look_for_breaks_tells_no_more,
 	fake_end(lock, client);
 }
 
-FAKE(release_that_never_gets_an_answer_goes_to_the_chores,
-     "a release that never gets an answer goes to the chores")
+FAKE("a release that never gets an answer goes to the chores")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -235,8 +229,7 @@ FAKE(release_that_never_gets_an_answer_goes_to_the_chores,
 	fake_client_end(client);
 }
 
-FAKE(release_in_others_way_is_tried_again,
-     "a release in others' way is tried again")
+FAKE("a release in others' way is tried again")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -260,8 +253,7 @@ FAKE(release_in_others_way_is_tried_again,
 			 fake_call(FAKE_RELEASE, 0).conn);
 }
 
-FAKE(release_of_a_row_that_is_gone_says_lost,
-     "a release of a row that is gone says lost")
+FAKE("a release of a row that is gone says lost")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -276,8 +268,7 @@ FAKE(release_of_a_row_that_is_gone_says_lost,
 }
 
 /* Its time comes up at one of the looks at the clock that a release makes. */
-FAKE(release_that_finds_the_time_up_says_why,
-     "a release that finds the time up says why")
+FAKE("a release that finds the time up says why")
 {
 	for (unsigned int look = 1; look <= 2; look++) {
 		struct rowlock_client *client = fake_client();
@@ -295,8 +286,7 @@ FAKE(release_that_finds_the_time_up_says_why,
 	}
 }
 
-FAKE(handle_whose_hold_was_lost_cannot_release_the_next,
-     "a handle whose hold was lost cannot release the next")
+FAKE("a handle whose hold was lost cannot release the next")
 {
 	FAKE_CLIENT();
 	struct rowlock *old =
@@ -320,8 +310,7 @@ FAKE(handle_whose_hold_was_lost_cannot_release_the_next,
 	fake_lock_end(new);
 }
 
-FAKE(every_level_of_a_lost_hold_is_released,
-     "every level of a lost hold is released")
+FAKE("every level of a lost hold is released")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -337,8 +326,7 @@ FAKE(every_level_of_a_lost_hold_is_released,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(next_waiters_turn_comes_when_the_server_has_answered,
-     "the next waiter's turn comes when the server answered")
+FAKE("the next waiter's turn comes when the server answered")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock =

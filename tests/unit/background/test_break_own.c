@@ -13,8 +13,7 @@ static bool job_is_free(void *arg)
 	return fake_row("job") == 0;
 }
 
-FAKE(own_row_is_ended_without_a_look,
-     "an own row is ended without a look who has it")
+FAKE("an own row is ended without a look who has it")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -46,8 +45,7 @@ FAKE(own_row_is_ended_without_a_look,
 	fake_lock_end(next);
 }
 
-FAKE(owner_that_talks_to_the_server_is_not_waited_for,
-     "an owner that talks to the server is not waited for")
+FAKE("an owner that talks to the server is not waited for")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
@@ -68,8 +66,7 @@ FAKE(owner_that_talks_to_the_server_is_not_waited_for,
 }
 
 /* It is not known then what the server has seen; it is not held in any case. */
-FAKE(server_that_does_not_answer_is_told_of,
-     "a server that does not answer to a break is told of")
+FAKE("a server that does not answer to a break is told of")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 

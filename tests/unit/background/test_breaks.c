@@ -48,7 +48,7 @@ static void expect_one_loss(void)
 		assert_int_equal(rowlock_held(locks[i]), i != 3);
 }
 
-FAKE(one_of_many_is_found, "one of many is found")
+FAKE("one of many is found")
 {
 	struct rowlock_client *client = hold_many();
 
@@ -59,7 +59,7 @@ FAKE(one_of_many_is_found, "one of many is found")
 }
 
 /* No count of breaks tells of a row that somebody has deleted. */
-FAKE(row_that_went_is_missed, "a row that went is missed")
+FAKE("a row that went is missed")
 {
 	struct rowlock_client *client = hold_many();
 
@@ -70,8 +70,7 @@ FAKE(row_that_went_is_missed, "a row that went is missed")
 }
 
 /* A statement for all of them, behind each beat. */
-FAKE(rows_that_are_there_take_one_look_a_beat,
-     "rows that are there take one look a beat")
+FAKE("rows that are there take one look a beat")
 {
 	struct rowlock_client *client = hold_many();
 
@@ -85,7 +84,7 @@ FAKE(rows_that_are_there_take_one_look_a_beat,
 	end(client);
 }
 
-FAKE(look_without_memory_is_made_again, "a look without memory is made again")
+FAKE("a look without memory is made again")
 {
 	struct rowlock_client *client = hold_many();
 
@@ -101,8 +100,7 @@ FAKE(look_without_memory_is_made_again, "a look without memory is made again")
 }
 
 /* More than ours can be: such a server is not believed in the rest either. */
-FAKE(look_that_tells_of_too_many_is_made_again,
-     "a look that tells of too many is made again")
+FAKE("a look that tells of too many is made again")
 {
 	struct rowlock_client *client = hold_many();
 

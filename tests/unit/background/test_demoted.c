@@ -29,8 +29,7 @@ static void refuse_a_try(struct rowlock_client *client)
 	fake_lock_end(lock);
 }
 
-FAKE(the_next_try_goes_by_a_new_connection,
-     "the next try goes by a new connection")
+FAKE("the next try goes by a new connection")
 {
 	struct one bob = one(client_of(4), "job");
 
@@ -68,8 +67,7 @@ static bool is_beaten(void *client)
 	return beaten;
 }
 
-FAKE(a_beat_that_is_refused_goes_by_a_new_connection,
-     "a beat that is refused goes by a new connection")
+FAKE("a beat that is refused goes by a new connection")
 {
 	struct one bob;
 	uint64_t before = beat_is_due(&bob);
@@ -85,8 +83,7 @@ FAKE(a_beat_that_is_refused_goes_by_a_new_connection,
 	end(&bob);
 }
 
-FAKE(without_a_new_connection_the_old_one_beats,
-     "without a new connection the old one beats")
+FAKE("without a new connection the old one beats")
 {
 	struct one bob;
 	uint64_t before = beat_is_due(&bob);
@@ -105,8 +102,7 @@ FAKE(without_a_new_connection_the_old_one_beats,
 
 /* ------------------------------------------------------------- bells */
 
-FAKE(who_stands_in_line_stands_in_the_new_one,
-     "who stands in line stands in the new one")
+FAKE("who stands in line stands in the new one")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
@@ -136,8 +132,7 @@ static bool has_no_bell(void *arg)
 	return fake_lent(RLK_BAY_BELL) == 0;
 }
 
-FAKE(a_hold_outlives_its_bell_on_the_old_server,
-     "a hold outlives its bell on the old server")
+FAKE("a hold outlives its bell on the old server")
 {
 	struct one bob = holding_a_bell();
 	unsigned int pings = 0;
@@ -153,8 +148,7 @@ FAKE(a_hold_outlives_its_bell_on_the_old_server,
 	end(&bob);
 }
 
-FAKE(a_release_does_not_go_to_the_old_server,
-     "a release does not go to the old server")
+FAKE("a release does not go to the old server")
 {
 	struct one bob = holding_a_bell();
 	uint64_t bell = fake_bell("job");
@@ -170,8 +164,7 @@ FAKE(a_release_does_not_go_to_the_old_server,
 
 /* -------------------------------------------------------------- rows */
 
-FAKE(a_row_hold_goes_on_until_it_ends_by_itself,
-     "a row hold goes on until it ends by itself")
+FAKE("a row hold goes on until it ends by itself")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	uint64_t conn;
@@ -188,8 +181,7 @@ FAKE(a_row_hold_goes_on_until_it_ends_by_itself,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(who_waits_for_a_row_waits_on_a_new_connection,
-     "who waits for a row waits on a new connection")
+FAKE("who waits for a row waits on a new connection")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();

@@ -65,7 +65,7 @@ static void await_valid_until(struct world_of_one *one, int64_t after_ms)
 		   &(struct expected){ one->client, one->t0 + after_ms });
 }
 
-FAKE(beat_comes_every_third_of_the_ttl, "a beat comes every third of the TTL")
+FAKE("a beat comes every third of the TTL")
 {
 	struct world_of_one one = begin();
 
@@ -83,7 +83,7 @@ FAKE(beat_comes_every_third_of_the_ttl, "a beat comes every third of the TTL")
 }
 
 /* A server that stands still for 8.5 seconds must not cost a lease of 10. */
-FAKE(short_ttl_is_beaten_more_often, "a short TTL is beaten more often")
+FAKE("a short TTL is beaten more often")
 {
 	struct world_of_one one = begin_with_ttl(10000);
 
@@ -101,8 +101,7 @@ FAKE(short_ttl_is_beaten_more_often, "a short TTL is beaten more often")
 }
 
 /* Each beat costs one statement, and the look behind it another. */
-FAKE(rows_are_looked_for_every_third_of_the_ttl,
-     "rows are looked for every third of the TTL")
+FAKE("rows are looked for every third of the TTL")
 {
 	struct world_of_one one = begin_with_ttl(9600);
 
@@ -117,8 +116,7 @@ FAKE(rows_are_looked_for_every_third_of_the_ttl,
 }
 
 /* Nobody waits for the answer of a look at an idle client's session. */
-FAKE(session_without_a_hold_is_looked_at_once_a_ttl,
-     "a session without a hold is looked at once a TTL")
+FAKE("a session without a hold is looked at once a TTL")
 {
 	struct world_of_one one = begin_with_ttl(9600);
 	struct rowlock_errinfo err;
@@ -134,7 +132,7 @@ FAKE(session_without_a_hold_is_looked_at_once_a_ttl,
 	fake_end(one.lock, one.client);
 }
 
-FAKE(one_beat_serves_all_holds, "one beat serves all holds")
+FAKE("one beat serves all holds")
 {
 	struct world_of_one one = begin();
 	struct rowlock *locks[20];
@@ -157,8 +155,7 @@ FAKE(one_beat_serves_all_holds, "one beat serves all holds")
 	end(&one);
 }
 
-FAKE(late_answer_moves_the_deadline_from_its_own_start,
-     "a late answer moves the deadline from its own start")
+FAKE("a late answer moves the deadline from its own start")
 {
 	struct world_of_one one = begin();
 
@@ -170,8 +167,7 @@ FAKE(late_answer_moves_the_deadline_from_its_own_start,
 	end(&one);
 }
 
-FAKE(late_answer_to_the_opening_counts_from_its_start,
-     "a late answer to the opening counts from its start")
+FAKE("a late answer to the opening counts from its start")
 {
 	struct world_of_one one;
 
@@ -182,8 +178,7 @@ FAKE(late_answer_to_the_opening_counts_from_its_start,
 	end(&one);
 }
 
-FAKE(beat_that_hangs_is_sent_again_on_the_other_connection,
-     "a beat that hangs is sent again on the other connection")
+FAKE("a beat that hangs is sent again on the other connection")
 {
 	struct world_of_one one = begin();
 
@@ -200,8 +195,7 @@ FAKE(beat_that_hangs_is_sent_again_on_the_other_connection,
 	end(&one);
 }
 
-FAKE(spare_connection_serves_when_no_other_can_be_had,
-     "the spare connection serves when no other can be had")
+FAKE("the spare connection serves when no other can be had")
 {
 	struct world_of_one one = begin();
 
@@ -216,8 +210,7 @@ FAKE(spare_connection_serves_when_no_other_can_be_had,
 	end(&one);
 }
 
-FAKE(hold_is_over_at_its_deadline_whatever_threads_do,
-     "a hold is over at its deadline, whatever threads do")
+FAKE("a hold is over at its deadline, whatever threads do")
 {
 	struct world_of_one one = begin();
 	struct rowlock_errinfo err;
@@ -251,8 +244,7 @@ static void refuse_two_rounds_of_beats(void)
 	fake_await(FAKE_BEAT, 4);
 }
 
-FAKE(answer_that_comes_after_the_deadline_changes_nothing,
-     "an answer that comes after the deadline changes nothing")
+FAKE("an answer that comes after the deadline changes nothing")
 {
 	struct world_of_one one = begin();
 
@@ -267,8 +259,7 @@ FAKE(answer_that_comes_after_the_deadline_changes_nothing,
 	end(&one);
 }
 
-FAKE(paused_process_finds_its_hold_lost_at_the_first_look,
-     "a paused process finds its hold lost at the first look")
+FAKE("a paused process finds its hold lost at the first look")
 {
 	struct world_of_one one = begin();
 
@@ -283,8 +274,7 @@ FAKE(paused_process_finds_its_hold_lost_at_the_first_look,
 	end(&one);
 }
 
-FAKE(failing_beats_are_tried_until_the_deadline,
-     "failing beats are tried until the deadline")
+FAKE("failing beats are tried until the deadline")
 {
 	struct world_of_one one = begin();
 
@@ -305,8 +295,7 @@ FAKE(failing_beats_are_tried_until_the_deadline,
 
 /* A beat is under way when its session is lost; its answer, that the session
  * is gone, comes when there is another one. */
-FAKE(answer_for_a_session_that_is_over_counts_for_no_other,
-     "an answer for a session that is over counts for no other")
+FAKE("an answer for a session that is over counts for no other")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -343,8 +332,7 @@ FAKE(answer_for_a_session_that_is_over_counts_for_no_other,
 	fake_client_end(client);
 }
 
-FAKE(keeper_beats_only_while_there_is_a_session,
-     "the keeper beats only while there is a session")
+FAKE("the keeper beats only while there is a session")
 {
 	struct rowlock_client *client = fake_client();
 
@@ -375,7 +363,7 @@ static bool was_pinged(void *arg)
 
 /* The server ends one that is silent for its wait_timeout, here the TTL. */
 /* Behind a beat it would be used for a look, and not be idle. */
-FAKE(idle_connection_is_pinged_in_time, "an idle connection is pinged in time")
+FAKE("an idle connection is pinged in time")
 {
 	struct world_of_one one = begin();
 	uint64_t conn = fake_call(FAKE_ACQUIRE, 0).conn;
@@ -393,8 +381,7 @@ FAKE(idle_connection_is_pinged_in_time, "an idle connection is pinged in time")
 }
 
 /* It waits for another connection, and would beat on that. */
-FAKE(end_of_a_client_gives_its_keeper_no_time,
-     "the end of a client gives its keeper no time")
+FAKE("the end of a client gives its keeper no time")
 {
 	static const struct fake_answer silence = { .given = true,
 						    .skip = true,
@@ -419,8 +406,7 @@ FAKE(end_of_a_client_gives_its_keeper_no_time,
 	assert_int_equal(fake_count(FAKE_TIME), 3);
 }
 
-FAKE(deadline_thread_loses_the_hold_without_any_call,
-     "the deadline thread loses a hold without any call")
+FAKE("the deadline thread loses a hold without any call")
 {
 	struct world_of_one one = begin();
 
@@ -433,8 +419,7 @@ FAKE(deadline_thread_loses_the_hold_without_any_call,
 	end(&one);
 }
 
-FAKE(loss_has_the_error_of_the_last_beat,
-     "a loss has the error of the last beat")
+FAKE("a loss has the error of the last beat")
 {
 	struct world_of_one one = begin();
 	struct rowlock_errinfo err;
@@ -449,8 +434,7 @@ FAKE(loss_has_the_error_of_the_last_beat,
 	end(&one);
 }
 
-FAKE(answered_beat_forgets_the_error_of_the_one_before,
-     "an answered beat forgets the error of the one before")
+FAKE("an answered beat forgets the error of the one before")
 {
 	struct world_of_one one = begin();
 	struct rowlock_errinfo err;

@@ -8,7 +8,7 @@
 
 #include "test.h"
 
-CASE(failure_has_code_number_and_text, "a failure has code, number and text")
+CASE("a failure has code, number and text")
 {
 	struct rowlock_errinfo err = { .mysql = 7 };
 
@@ -23,14 +23,14 @@ CASE(failure_has_code_number_and_text, "a failure has code, number and text")
 	assert_string_equal(err.message, "denied");
 }
 
-CASE(nobody_need_listen, "nobody need listen")
+CASE("nobody need listen")
 {
 	assert_code(rlk_fail(NULL, ROWLOCK_EBUSY, "x"), ROWLOCK_EBUSY, NULL);
 	assert_code(rlk_fail_db(NULL, ROWLOCK_EDB, 1, "x"), ROWLOCK_EDB, NULL);
 	rlk_prefix(NULL, "x");
 }
 
-CASE(long_text_is_cut_and_terminated, "a long text is cut and terminated")
+CASE("a long text is cut and terminated")
 {
 	struct rowlock_errinfo err;
 	char text[2000];
@@ -43,7 +43,7 @@ CASE(long_text_is_cut_and_terminated, "a long text is cut and terminated")
 	assert_int_equal(strlen(err.message), sizeof(err.message) - 1);
 }
 
-CASE(prefix_stands_before_the_text, "a prefix stands before the text")
+CASE("a prefix stands before the text")
 {
 	struct rowlock_errinfo err;
 
@@ -54,7 +54,7 @@ CASE(prefix_stands_before_the_text, "a prefix stands before the text")
 	assert_int_equal(err.mysql, 1205);
 }
 
-CASE(prefix_cuts_the_end_of_the_text, "a prefix cuts the end of the text")
+CASE("a prefix cuts the end of the text")
 {
 	struct rowlock_errinfo err;
 	char text[sizeof(err.message)];
@@ -67,7 +67,7 @@ CASE(prefix_cuts_the_end_of_the_text, "a prefix cuts the end of the text")
 	assert_int_equal(strlen(err.message), sizeof(err.message) - 1);
 }
 
-CASE(every_code_has_words_of_its_own, "every code has words of its own")
+CASE("every code has words of its own")
 {
 	for (int code = ROWLOCK_EBUSY; code >= ROWLOCK_EUNKNOWN; code--) {
 		assert_string_not_equal(rowlock_strerror(code),

@@ -8,7 +8,7 @@
 
 /* Of the bytes 0, 1, ... with the key 00 01 ... 0f: the authors' test vectors,
  * and the example of their paper, of 15 bytes. */
-CASE(numbers_are_those_of_its_authors, "the numbers are those of its authors")
+CASE("the numbers are those of its authors")
 {
 	static const struct {
 		size_t length;
@@ -30,7 +30,7 @@ CASE(numbers_are_those_of_its_authors, "the numbers are those of its authors")
 			    vectors[i].hash);
 }
 
-CASE(key_is_all_of_its_text, "a key is all of its text")
+CASE("a key is all of its text")
 {
 	const struct rlk_key key = rlk_key_of("a secret of some length");
 	const struct rlk_key other = rlk_key_of("a secret of some lengti");

@@ -16,7 +16,7 @@ static int number_of(struct rlk_list *node)
 	return container_of(node, struct item, node)->number;
 }
 
-CASE(nodes_stand_in_the_order_they_came, "nodes stand in the order they came")
+CASE("nodes stand in the order they came")
 {
 	struct rlk_list list = RLK_LIST_INIT(list);
 	struct item items[5];
@@ -39,8 +39,7 @@ CASE(nodes_stand_in_the_order_they_came, "nodes stand in the order they came")
 	assert_int_equal(expected, 5);
 }
 
-CASE(present_node_may_be_removed_while_walking,
-     "the present node may be removed while walking")
+CASE("the present node may be removed while walking")
 {
 	struct rlk_list list = RLK_LIST_INIT(list);
 	struct item items[6];
@@ -64,7 +63,7 @@ CASE(present_node_may_be_removed_while_walking,
 	assert_int_equal(sum, 0 + 2 + 4);
 }
 
-CASE(removing_twice_does_no_harm, "removing twice does no harm")
+CASE("removing twice does no harm")
 {
 	struct rlk_list list = RLK_LIST_INIT(list);
 	struct item first = { .number = 1 };

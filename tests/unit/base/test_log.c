@@ -24,7 +24,7 @@ static void keep(enum rowlock_log_level level, const char *message, void *arg)
 	snprintf(lines->last, sizeof(lines->last), "%s", message);
 }
 
-CASE(lines_above_the_level_are_not_made, "lines above the level are not made")
+CASE("lines above the level are not made")
 {
 	struct lines lines = { 0 };
 	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_WARNING };
@@ -40,7 +40,7 @@ CASE(lines_above_the_level_are_not_made, "lines above the level are not made")
 	assert_int_equal(lines.count, 2);
 }
 
-CASE(without_a_function_it_is_silent, "without a function it is silent")
+CASE("without a function it is silent")
 {
 	const struct rlk_log log = { NULL, NULL, ROWLOCK_LOG_DEBUG };
 
@@ -48,7 +48,7 @@ CASE(without_a_function_it_is_silent, "without a function it is silent")
 	rlk_log(NULL, ROWLOCK_LOG_ERROR, "nor this");
 }
 
-CASE(control_characters_are_escaped, "control characters are escaped")
+CASE("control characters are escaped")
 {
 	struct lines lines = { 0 };
 	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_INFO };
@@ -61,8 +61,7 @@ CASE(control_characters_are_escaped, "control characters are escaped")
 
 /* Some terminals obey 0x9b, alone or as U+009B, as they do ESC [. In a letter
  * it is a part of that. */
-CASE(a_byte_of_c1_is_escaped_and_a_letter_is_not,
-     "a byte of C1 is escaped, and a letter is not")
+CASE("a byte of C1 is escaped, and a letter is not")
 {
 	struct lines lines = { 0 };
 	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_INFO };
@@ -84,7 +83,7 @@ CASE(a_byte_of_c1_is_escaped_and_a_letter_is_not,
 	assert_string_equal(lines.last, "\\xe0\\x82\\x9b\\xc3");
 }
 
-CASE(long_line_is_cut_and_terminated, "a long line is cut and terminated")
+CASE("a long line is cut and terminated")
 {
 	struct lines lines = { 0 };
 	const struct rlk_log log = { keep, &lines, ROWLOCK_LOG_INFO };

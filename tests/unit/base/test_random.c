@@ -18,8 +18,7 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-CASE(numbers_do_not_repeat_and_use_all_bits,
-     "numbers do not repeat and use all bits")
+CASE("numbers do not repeat and use all bits")
 {
 	enum { COUNT = 100000 };
 	uint64_t *numbers = calloc(COUNT, sizeof(*numbers));
@@ -41,7 +40,7 @@ CASE(numbers_do_not_repeat_and_use_all_bits,
 	free(numbers);
 }
 
-CASE(child_of_fork_draws_other_numbers, "a child of fork draws other numbers")
+CASE("a child of fork draws other numbers")
 {
 	uint64_t theirs = 0;
 	uint64_t ours;

@@ -40,7 +40,7 @@ NO_PADDING(rowlock_reap_options, time_limit_ms);
 NO_PADDING(rowlock_watch_options, interval_ms);
 NO_PADDING(rowlock_election_options, yield_ms);
 
-CASE(a_shorter_struct_has_the_defaults, "a shorter struct has the defaults")
+CASE("a shorter struct has the defaults")
 {
 	/* Exactly its bytes: valgrind and asan see any other that is read. */
 	struct older *older = malloc(sizeof(*older));
@@ -57,8 +57,7 @@ CASE(a_shorter_struct_has_the_defaults, "a shorter struct has the defaults")
 	free(older);
 }
 
-CASE(a_longer_struct_may_not_ask_for_more,
-     "a longer struct may not ask for more")
+CASE("a longer struct may not ask for more")
 {
 	struct known newer = { sizeof(newer), "job", 0 };
 	struct older read;
@@ -74,7 +73,7 @@ CASE(a_longer_struct_may_not_ask_for_more,
 	assert_non_null(strstr(err.message, ROWLOCK_VERSION));
 }
 
-CASE(no_struct_has_all_defaults, "no struct has all defaults")
+CASE("no struct has all defaults")
 {
 	const struct known none = { sizeof(none), NULL, 0 };
 	struct known read;
@@ -85,7 +84,7 @@ CASE(no_struct_has_all_defaults, "no struct has all defaults")
 	assert_memory_equal(&read, &none, sizeof(read));
 }
 
-CASE(what_cannot_be_a_size_is_refused, "what cannot be a size is refused")
+CASE("what cannot be a size is refused")
 {
 	static const size_t sizes[] = { 0, 4, 12, SIZE_MAX, 1 << 20 };
 	struct known read;
@@ -102,8 +101,7 @@ CASE(what_cannot_be_a_size_is_refused, "what cannot be a size is refused")
 	}
 }
 
-CASE(a_result_is_written_as_far_as_it_reaches,
-     "a result is written as far as it reaches")
+CASE("a result is written as far as it reaches")
 {
 	const struct known known = { sizeof(known), "job", 7 };
 	struct older *older = malloc(sizeof(*older));

@@ -28,7 +28,7 @@ static const char *text_of(size_t i)
 	return text;
 }
 
-CASE(many_names_are_never_merged, "200,000 names are never merged")
+CASE("200,000 names are never merged")
 {
 	struct rlk_names names = { NULL };
 	struct rlk_name **made = calloc(2 * MANY, sizeof(struct rlk_name *));
@@ -58,8 +58,7 @@ CASE(many_names_are_never_merged, "200,000 names are never merged")
 	free(made);
 }
 
-CASE(name_stays_as_long_as_somebody_refers_to_it,
-     "a name stays as long as somebody refers to it")
+CASE("a name stays as long as somebody refers to it")
 {
 	struct rlk_names names = { NULL };
 	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
@@ -77,8 +76,7 @@ CASE(name_stays_as_long_as_somebody_refers_to_it,
 }
 
 /* What was seen while it was wanted here says nothing about the next time. */
-CASE(turn_is_forgotten_when_nobody_has_it_or_waits,
-     "a turn is forgotten when nobody has it or waits")
+CASE("a turn is forgotten when nobody has it or waits")
 {
 	struct rlk_names names = { NULL };
 	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
@@ -105,7 +103,7 @@ CASE(turn_is_forgotten_when_nobody_has_it_or_waits,
 	rlk_names_fini(&names);
 }
 
-CASE(names_that_look_alike_differ, "names that look alike differ")
+CASE("names that look alike differ")
 {
 	static const char *const texts[] = { "job",         "Job",
 					     "job\xc2\xa0", "j\xc3\xb6-b",

@@ -6,8 +6,7 @@
 
 #include "test.h"
 
-CASE(silence_counts_from_the_first_sight_of_a_beat,
-     "silence counts from the first sight of a beat")
+CASE("silence counts from the first sight of a beat")
 {
 	struct rlk_observer observer = { 0 };
 
@@ -17,8 +16,7 @@ CASE(silence_counts_from_the_first_sight_of_a_beat,
 	rlk_observer_fini(&observer);
 }
 
-CASE(another_beat_starts_anew_even_a_smaller_one,
-     "another beat starts anew, even a smaller one")
+CASE("another beat starts anew, even a smaller one")
 {
 	struct rlk_observer observer = { 0 };
 
@@ -30,7 +28,7 @@ CASE(another_beat_starts_anew_even_a_smaller_one,
 	rlk_observer_fini(&observer);
 }
 
-CASE(sessions_are_watched_apart, "sessions are watched apart")
+CASE("sessions are watched apart")
 {
 	struct rlk_observer observer = { 0 };
 
@@ -43,8 +41,7 @@ CASE(sessions_are_watched_apart, "sessions are watched apart")
 	rlk_observer_fini(&observer);
 }
 
-CASE(pruning_forgets_only_what_was_not_seen_lately,
-     "pruning forgets only what was not seen lately")
+CASE("pruning forgets only what was not seen lately")
 {
 	struct rlk_observer observer = { 0 };
 
@@ -58,7 +55,7 @@ CASE(pruning_forgets_only_what_was_not_seen_lately,
 }
 
 /* In one cluster of places, also around the end of the table. */
-CASE(what_is_forgotten_hides_nobody, "what is forgotten hides nobody")
+CASE("what is forgotten hides nobody")
 {
 	struct rlk_observer observer = { 0 };
 
@@ -87,7 +84,7 @@ CASE(what_is_forgotten_hides_nobody, "what is forgotten hides nobody")
 
 /* 16 MiB at the most, whatever a server tells of; what was forgotten is seen
  * anew. */
-CASE(what_is_remembered_is_bounded, "what is remembered is bounded")
+CASE("what is remembered is bounded")
 {
 	struct rlk_observer observer = { 0 };
 

@@ -113,8 +113,7 @@ struct fake_call {
 };
 
 /** A test of this world, and the sentence that it proves. */
-#define FAKE(function, sentence)                                               \
-	CASE_WITH(function, sentence, fake_setup, fake_teardown)
+#define FAKE(sentence) CASE_WITH(sentence, fake_setup, fake_teardown)
 
 /** Before and after each test. */
 int fake_setup(void **state);

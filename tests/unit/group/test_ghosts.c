@@ -7,8 +7,7 @@
 
 /* ------------------------------------------------------------- of others */
 
-FAKE(what_is_free_at_the_deadline_is_taken_from_a_ghost,
-     "what is free at the deadline is taken from a ghost")
+FAKE("what is free at the deadline is taken from a ghost")
 {
 	struct one bob = waiting(500);
 
@@ -66,8 +65,7 @@ static struct one behind_a_ghost(const struct rlk_strategy *strategy)
 
 /* It may want more than are free. The server ends the connection of one that
  * does not ask. */
-FAKE(permits_are_left_to_the_first_in_line,
-     "permits are left to the first in line")
+FAKE("permits are left to the first in line")
 {
 	struct rlk_strategy counted = permits();
 	struct one bob = behind_a_ghost(&counted);
@@ -83,8 +81,7 @@ FAKE(permits_are_left_to_the_first_in_line,
 }
 
 /* Its host vanished: its connection, and so its bell, outlive its session. */
-FAKE(dead_holders_name_is_taken_at_once_though_its_bell_lives,
-     "dead holder's name is taken at once, though its bell lives")
+FAKE("dead holder's name is taken at once, though its bell lives")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
@@ -107,8 +104,7 @@ static bool bell_is_gone(void *arg)
 
 /* It was taken with the commit connection, which is in use for long when the
  * name is given back: so the connection is ended when it comes free. */
-FAKE(bell_on_a_connection_in_use_is_no_ghost_for_long,
-     "bell on a connection in use is no ghost for long")
+FAKE("bell on a connection in use is no ghost for long")
 {
 	char name[] = "job";
 	struct one bob = one(client_of(4), name);
@@ -138,8 +134,7 @@ FAKE(bell_on_a_connection_in_use_is_no_ghost_for_long,
 
 /* The commit connection before had a bell, too, of a name that is given back
  * last, while the present one is in use. */
-FAKE(bell_is_no_ghost_though_an_older_one_is_missed_as_well,
-     "bell is no ghost though an older one is missed as well")
+FAKE("bell is no ghost though an older one is missed as well")
 {
 	const struct fake_answer lost = { .given = true,
 					  .result = RLK_UNKNOWN };
@@ -177,8 +172,7 @@ FAKE(bell_is_no_ghost_though_an_older_one_is_missed_as_well,
 }
 
 /* The connection ended before anybody could close it. */
-FAKE(ghost_of_a_lost_connection_does_not_end_the_next_one,
-     "ghost of a lost connection does not end the next one")
+FAKE("ghost of a lost connection does not end the next one")
 {
 	const struct fake_answer lost = {
 		.wait = true, .given = true, .skip = true, .result = RLK_UNKNOWN

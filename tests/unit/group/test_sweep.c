@@ -41,8 +41,7 @@ static void all_meet_the_dead(uint64_t wait_ms)
 	all_meet(FAKE_SWEEP_MANY, wait_ms);
 }
 
-FAKE(those_who_meet_the_dead_share_a_sweep,
-     "those who meet dead holders at one moment share a sweep")
+FAKE("those who meet dead holders at one moment share a sweep")
 {
 	begin();
 	all_meet_the_dead(10000);
@@ -55,8 +54,7 @@ FAKE(those_who_meet_the_dead_share_a_sweep,
 	crowd_end();
 }
 
-FAKE(one_that_is_in_the_way_is_swept_alone,
-     "one that is in the way is swept alone")
+FAKE("one that is in the way is swept alone")
 {
 	begin();
 	all_meet_the_dead(10000);
@@ -68,8 +66,7 @@ FAKE(one_that_is_in_the_way_is_swept_alone,
 	crowd_end();
 }
 
-FAKE(who_waits_for_a_sweep_leaves_at_its_deadline,
-     "who waits for a sweep leaves at its deadline")
+FAKE("who waits for a sweep leaves at its deadline")
 {
 	struct rowlock_errinfo err;
 	int64_t began;
@@ -89,8 +86,7 @@ FAKE(who_waits_for_a_sweep_leaves_at_its_deadline,
 
 /* What is still there after a sweep was alive after all: it is asked for once
  * more, not in a circle. */
-FAKE(holder_that_is_still_there_is_not_swept_again,
-     "a holder that is still there is not swept again")
+FAKE("a holder that is still there is not swept again")
 {
 	struct rowlock_errinfo err;
 
@@ -140,8 +136,7 @@ static void reap_all(struct rowlock_client *of,
 	assert_int_equal(fake_lease("alive"), 99);
 }
 
-FAKE(reaper_sweeps_a_batch_by_a_statement,
-     "the reaper sweeps a batch by a statement")
+FAKE("the reaper sweeps a batch by a statement")
 {
 	struct rowlock_client *of = fake_client();
 	struct rowlock_reap_result result;
@@ -161,8 +156,7 @@ FAKE(reaper_sweeps_a_batch_by_a_statement,
 	fake_client_end(of);
 }
 
-FAKE(reaper_goes_one_by_one_where_one_is_in_the_way,
-     "the reaper goes one by one where one is in the way")
+FAKE("the reaper goes one by one where one is in the way")
 {
 	struct rowlock_client *of = fake_client();
 	struct rowlock_reap_result result;
@@ -184,8 +178,7 @@ FAKE(reaper_goes_one_by_one_where_one_is_in_the_way,
 }
 
 /* Each page takes 60 ms, and a pass is to take 100. */
-FAKE(pass_that_was_ended_is_gone_on_with,
-     "a pass that was ended by its time is gone on with")
+FAKE("a pass that was ended by its time is gone on with")
 {
 	static const struct {
 		unsigned int evicted, more, pages;
@@ -220,8 +213,7 @@ FAKE(pass_that_was_ended_is_gone_on_with,
 }
 
 /* Those that are in the way cost each pass its time; the others have theirs. */
-FAKE(pass_is_not_kept_by_those_in_the_way,
-     "a pass is not kept by those in the way")
+FAKE("a pass is not kept by those in the way")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
@@ -250,8 +242,7 @@ FAKE(pass_is_not_kept_by_those_in_the_way,
 }
 
 /* However little time it has. */
-FAKE(pass_removes_something,
-     "a pass removes something, however little time it has")
+FAKE("a pass removes something, however little time it has")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
@@ -269,8 +260,7 @@ FAKE(pass_removes_something,
 }
 
 /* Nobody shall take it for all well. */
-FAKE(reaper_tells_what_it_could_not_remove,
-     "the reaper tells what it could not remove")
+FAKE("the reaper tells what it could not remove")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
@@ -295,8 +285,7 @@ FAKE(reaper_tells_what_it_could_not_remove,
 	fake_client_end(of);
 }
 
-FAKE(look_for_old_tokens_that_failed_is_made_again,
-     "a look for old tokens that failed is made again")
+FAKE("a look for old tokens that failed is made again")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };

@@ -46,8 +46,7 @@ static void expect_free(struct rowlock_client *client)
 	fake_lock_end(other);
 }
 
-FAKE(name_is_nobodys_until_its_time_is_over,
-     "the name is nobody's until its time is over")
+FAKE("the name is nobody's until its time is over")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
@@ -61,8 +60,7 @@ FAKE(name_is_nobodys_until_its_time_is_over,
 }
 
 /* A wait has its time for all that comes with the grant. */
-FAKE(keep_without_an_answer_is_a_wait_that_timed_out,
-     "a keep without an answer is a wait that timed out")
+FAKE("a keep without an answer is a wait that timed out")
 {
 	static const enum fake_op steps[] = { FAKE_OPEN, FAKE_KEEP_TAKE };
 
@@ -89,8 +87,7 @@ FAKE(keep_without_an_answer_is_a_wait_that_timed_out,
 
 /* Its row may be there since it was sent: its time counts from then, not from
  * the answer. */
-FAKE(hold_is_no_longer_good_than_its_keep,
-     "a hold is no longer good than its keep")
+FAKE("a hold is no longer good than its keep")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
@@ -108,8 +105,7 @@ FAKE(hold_is_no_longer_good_than_its_keep,
 }
 
 /* As sessions are, whatever their number and their ends. */
-FAKE(keeps_are_beaten_with_the_session_by_one_statement,
-     "keeps are beaten with the session, by one statement")
+FAKE("keeps are beaten with the session, by one statement")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *locks[3];
@@ -141,8 +137,7 @@ FAKE(keeps_are_beaten_with_the_session_by_one_statement,
 }
 
 /* Its session may live on, which says nothing of the keep. */
-FAKE(keep_that_was_evicted_has_lost_its_hold,
-     "a keep that was evicted has lost its hold")
+FAKE("a keep that was evicted has lost its hold")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);

@@ -61,7 +61,7 @@ static void flush(struct rowlock_client *client)
 	told_end(&told);
 }
 
-FAKE(callback_runs_once_for_a_lost_hold, "a callback runs once for a lost hold")
+FAKE("a callback runs once for a lost hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -93,7 +93,7 @@ FAKE(callback_runs_once_for_a_lost_hold, "a callback runs once for a lost hold")
 	told_end(&told);
 }
 
-FAKE(release_calls_nobody, "a release calls nobody")
+FAKE("a release calls nobody")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -114,8 +114,7 @@ FAKE(release_calls_nobody, "a release calls nobody")
 }
 
 /* Both ends of the return: before, the caller may never see the hold. */
-FAKE(loss_is_told_when_its_acquire_returns,
-     "a loss is told when its acquire returns")
+FAKE("a loss is told when its acquire returns")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
@@ -147,8 +146,7 @@ FAKE(loss_is_told_when_its_acquire_returns,
 	told_end(&told);
 }
 
-FAKE(callback_that_comes_late_is_called_once,
-     "a callback that comes late is called once")
+FAKE("a callback that comes late is called once")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -168,7 +166,7 @@ FAKE(callback_that_comes_late_is_called_once,
 	told_end(&told);
 }
 
-FAKE(every_handle_of_a_hold_is_told, "every handle of a hold is told")
+FAKE("every handle of a hold is told")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a =
@@ -214,8 +212,7 @@ static void use_and_free(struct rowlock *lock, void *arg)
 	test_event_set(&told->event);
 }
 
-FAKE(callback_may_free_its_lock_but_not_the_client,
-     "a callback may free its lock but not the client")
+FAKE("a callback may free its lock but not the client")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -248,8 +245,7 @@ static void free_all(struct rowlock *lock, void *arg)
 	test_event_set(&told->event);
 }
 
-FAKE(callback_releases_what_its_handle_owns,
-     "a callback releases what its handle owns")
+FAKE("a callback releases what its handle owns")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
@@ -286,8 +282,7 @@ static bool sleeps_or_has_ended(void *arg)
 	return fake_sleepers() > 0 || !fake_busy(arg);
 }
 
-FAKE(free_waits_for_a_callback_that_is_running,
-     "free waits for a callback that is running")
+FAKE("free waits for a callback that is running")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -311,8 +306,7 @@ FAKE(free_waits_for_a_callback_that_is_running,
 	told_end(&told);
 }
 
-FAKE(callback_that_replaces_one_not_yet_run_is_told,
-     "a callback that replaces one not yet run is told")
+FAKE("a callback that replaces one not yet run is told")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
@@ -359,7 +353,7 @@ static void lose(struct rowlock *lock, const char *name)
 
 /* While the notifier is in another's callback, two holds of one handle are
  * lost, with a third one's between them. */
-FAKE(each_loss_is_told_once_however_late, "each loss is told once however late")
+FAKE("each loss is told once however late")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
@@ -395,8 +389,7 @@ FAKE(each_loss_is_told_once_however_late, "each loss is told once however late")
 	told_end(&once);
 }
 
-FAKE(handle_that_waits_to_be_told_may_be_freed,
-     "a handle that waits to be told may be freed")
+FAKE("a handle that waits to be told may be freed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");

@@ -35,8 +35,7 @@ static bool has_its_threads(const struct rowlock_client *client)
 	       client->chores.started;
 }
 
-FAKE(client_survives_every_failing_allocation,
-     "a client survives every failing allocation")
+FAKE("a client survives every failing allocation")
 {
 	const struct rowlock_client_options options = fake_options();
 	unsigned int number = 0;
@@ -233,38 +232,38 @@ static void run(void **state, enum rowlock_strategy strategy, step_fn step,
 	assert_true(refused >= least_refused);
 }
 
-FAKE(lock_survives, "so does a lock's making")
+FAKE("so does a lock's making")
 {
 	/* The handle, and its name. */
 	run(state, ROWLOCK_LEASE, lock_new, 2);
 }
 
-FAKE(acquire_survives, "so does an acquire")
+FAKE("so does an acquire")
 {
 	/* The waker, the hold, the ticket, the session. */
 	run(state, ROWLOCK_LEASE, acquire, 4);
 	run(state, ROWLOCK_ROW, acquire, 2);
 }
 
-FAKE(wait_survives, "so does a wait for a bell")
+FAKE("so does a wait for a bell")
 {
 	/* As an acquire, and what keeps the bell. */
 	run(state, ROWLOCK_LEASE, await_bell, 5);
 }
 
-FAKE(use_survives, "so do token, verify and release")
+FAKE("so do token, verify and release")
 {
 	run(state, ROWLOCK_LEASE, use, 0);
 	run(state, ROWLOCK_ROW, use, 0);
 }
 
-FAKE(loss_survives, "so does a loss")
+FAKE("so does a loss")
 {
 	run(state, ROWLOCK_LEASE, lose, 0);
 	run(state, ROWLOCK_ROW, lose, 0);
 }
 
-FAKE(list_survives, "so does a list")
+FAKE("so does a list")
 {
 	run(state, ROWLOCK_LEASE, list, 3);
 }
@@ -293,7 +292,7 @@ static void give_back(struct rowlock *lock)
 
 /* A client may have a hundred thousand. A handle, its name, its hold: besides
  * them each has a place in the table, of 8 to 16 bytes. */
-FAKE(lease_that_is_held_takes_336_bytes, "a lease that is held takes 336 bytes")
+FAKE("a lease that is held takes 336 bytes")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *first = acquired(client, 0);
@@ -321,7 +320,7 @@ _Static_assert(sizeof(struct rowlock_client) < 16384,
 	       "a client takes less than 16 KiB");
 
 /* The hold, and a ticket for each of the two: the rest is there. */
-FAKE(lone_pair_takes_three_allocations, "a lone pair takes three allocations")
+FAKE("a lone pair takes three allocations")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = acquired(client, 0);

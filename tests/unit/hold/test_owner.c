@@ -7,8 +7,7 @@
 #include "core/client.h"
 #include "test.h"
 
-FAKE(thread_that_owns_enters_through_any_handle,
-     "a thread that owns enters again through any handle")
+FAKE("a thread that owns enters again through any handle")
 {
 	FAKE_CLIENT();
 	struct rowlock *a =
@@ -38,8 +37,7 @@ FAKE(thread_that_owns_enters_through_any_handle,
 
 /* In an event loop one thread works for many: its handles exclude each other.
  */
-FAKE(another_handle_of_the_thread_is_kept_out,
-     "another handle of the thread is kept out")
+FAKE("another handle of the thread is kept out")
 {
 	static const unsigned int flags[] = { 0, ROWLOCK_OWNER_THREAD };
 
@@ -68,8 +66,7 @@ FAKE(another_handle_of_the_thread_is_kept_out,
 	}
 }
 
-FAKE(outer_handle_may_be_released_before_the_inner,
-     "the outer handle may be released before the inner")
+FAKE("the outer handle may be released before the inner")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a =
@@ -90,8 +87,7 @@ FAKE(outer_handle_may_be_released_before_the_inner,
 	fake_end(b, client);
 }
 
-FAKE(lock_that_is_not_reentrant_says_deadlock,
-     "a lock that is not reentrant says deadlock")
+FAKE("a lock that is not reentrant says deadlock")
 {
 	FAKE_CLIENT();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -111,8 +107,7 @@ FAKE(lock_that_is_not_reentrant_says_deadlock,
 	fake_lock_end(b);
 }
 
-FAKE(another_thread_neither_enters_nor_releases,
-     "another thread neither enters nor releases")
+FAKE("another thread neither enters nor releases")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -137,8 +132,7 @@ FAKE(another_thread_neither_enters_nor_releases,
 	fake_lock_end(mine);
 }
 
-FAKE(handle_that_owns_is_released_by_any_thread,
-     "a handle that owns is released by any thread")
+FAKE("a handle that owns is released by any thread")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock =
@@ -164,8 +158,7 @@ FAKE(handle_that_owns_is_released_by_any_thread,
 /* An acquire looks twice at the clock, and each look may be the one that finds
  * the time of the handle's hold up. A handle that is not re-entrant asks afresh
  * then: its row may still be there. */
-FAKE(hold_that_ends_during_an_acquire_is_lost,
-     "a hold that ends during an acquire is lost")
+FAKE("a hold that ends during an acquire is lost")
 {
 	for (unsigned int i = 0; i < 4; i++) {
 		bool nests = i % 2 == 0;

@@ -31,7 +31,7 @@ static bool nothing_is_lent(void *arg)
 	return fake_lent(RLK_BAY_ROW) == 0;
 }
 
-FAKE(hold_is_lost_with_its_socket, "a hold is lost with its socket")
+FAKE("a hold is lost with its socket")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -66,8 +66,7 @@ FAKE(hold_is_lost_with_its_socket, "a hold is lost with its socket")
 #define MANY 12
 
 /* The deadline thread sees them at one look; every second one has ended. */
-FAKE(holds_that_end_together_are_told_apart,
-     "holds that end together are told apart")
+FAKE("holds that end together are told apart")
 {
 	struct rowlock_client_options options = fake_options();
 	struct test_event events[MANY];
@@ -103,8 +102,7 @@ FAKE(holds_that_end_together_are_told_apart,
 }
 
 /* Its socket is watched since the first hold. */
-FAKE(second_hold_on_a_connection_is_lost_with_it,
-     "a second hold on a connection is lost with it")
+FAKE("a second hold on a connection is lost with it")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -147,7 +145,7 @@ static bool remains(void *arg)
 	return rowlock_remaining_ms(expected->lock) == expected->remaining_ms;
 }
 
-FAKE(pings_keep_a_hold, "pings keep a hold")
+FAKE("pings keep a hold")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -163,7 +161,7 @@ FAKE(pings_keep_a_hold, "pings keep a hold")
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(late_pong_counts_from_its_ping, "a late pong counts from its ping")
+FAKE("a late pong counts from its ping")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -177,8 +175,7 @@ FAKE(late_pong_counts_from_its_ping, "a late pong counts from its ping")
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(late_answer_to_a_verify_counts_from_its_question,
-     "a late answer to a verify counts from its question")
+FAKE("a late answer to a verify counts from its question")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -193,7 +190,7 @@ FAKE(late_answer_to_a_verify_counts_from_its_question,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(failed_ping_loses_the_hold, "a failed ping loses the hold")
+FAKE("a failed ping loses the hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -220,7 +217,7 @@ static bool only_the_keeper_has_control(void *arg)
 	return fake_lent(RLK_BAY_CONTROL) == 2;
 }
 
-FAKE(hanging_ping_loses_the_hold, "a hanging ping loses the hold")
+FAKE("a hanging ping loses the hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -253,8 +250,7 @@ FAKE(hanging_ping_loses_the_hold, "a hanging ping loses the hold")
 }
 
 /* It stands still: the hold may outlast that. */
-FAKE(server_that_answers_nobody_ends_no_hold,
-     "a server that answers nobody ends no hold")
+FAKE("a server that answers nobody ends no hold")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -277,8 +273,7 @@ FAKE(server_that_answers_nobody_ends_no_hold,
 }
 
 /* Whatever asks on the hold's connection meanwhile. */
-FAKE(verify_without_an_answer_ends_no_hold,
-     "a verify without an answer ends no hold")
+FAKE("a verify without an answer ends no hold")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -310,8 +305,7 @@ FAKE(verify_without_an_answer_ends_no_hold,
 	fake_end(lock, client);
 }
 
-FAKE(hold_that_nobody_answers_for_ends_at_its_deadline,
-     "a hold that nobody answers for ends at its deadline")
+FAKE("a hold that nobody answers for ends at its deadline")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -349,8 +343,7 @@ static bool is_fenced_often(void *arg)
 
 /* The server ends it, an idle bound after it last heard of it, and a margin:
  * then there is nothing to end any more. */
-FAKE(session_that_cannot_be_ended_ends_by_itself,
-     "a session that cannot be ended ends by itself")
+FAKE("a session that cannot be ended ends by itself")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -378,8 +371,7 @@ FAKE(session_that_cannot_be_ended_ends_by_itself,
 
 /* A statement that is interrupted may have locked the row already: before the
  * connection is used again its transaction ends. */
-FAKE(interrupted_try_keeps_nothing_locked,
-     "an interrupted try keeps nothing locked")
+FAKE("an interrupted try keeps nothing locked")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -394,8 +386,7 @@ FAKE(interrupted_try_keeps_nothing_locked,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(hold_is_over_at_its_bound_whatever_threads_do,
-     "a hold is over at its bound, whatever threads do")
+FAKE("a hold is over at its bound, whatever threads do")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -409,8 +400,7 @@ FAKE(hold_is_over_at_its_bound_whatever_threads_do,
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 
-FAKE(pong_after_the_bound_brings_nothing_back,
-     "a pong after the bound brings nothing back")
+FAKE("a pong after the bound brings nothing back")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -431,8 +421,7 @@ FAKE(pong_after_the_bound_brings_nothing_back,
 	test_event_end(&event);
 }
 
-FAKE(confirming_a_grant_takes_no_longer_than_the_caller_has,
-     "confirming a grant takes no longer than the caller has")
+FAKE("confirming a grant takes no longer than the caller has")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
@@ -449,8 +438,7 @@ FAKE(confirming_a_grant_takes_no_longer_than_the_caller_has,
 	fake_person_end(bob);
 }
 
-FAKE(grant_that_cannot_be_confirmed_is_not_left_in_the_pool,
-     "a grant that cannot be confirmed is not left in the pool")
+FAKE("a grant that cannot be confirmed is not left in the pool")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
@@ -468,8 +456,7 @@ FAKE(grant_that_cannot_be_confirmed_is_not_left_in_the_pool,
 	fake_person_end(bob);
 }
 
-FAKE(connection_that_comes_too_late_is_not_used,
-     "a connection that comes too late is not used")
+FAKE("a connection that comes too late is not used")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -479,8 +466,7 @@ FAKE(connection_that_comes_too_late_is_not_used,
 }
 
 /* First: a ping asks the same, but of a hold that has begun. */
-FAKE(grant_after_a_long_wait_is_confirmed_first,
-     "a grant after a long wait is confirmed first")
+FAKE("a grant after a long wait is confirmed first")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
@@ -499,8 +485,7 @@ FAKE(grant_after_a_long_wait_is_confirmed_first,
 	fake_person_end(bob);
 }
 
-FAKE(confirmed_grant_counts_from_when_that_was_asked,
-     "a confirmed grant counts from when that was asked")
+FAKE("a confirmed grant counts from when that was asked")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -515,8 +500,7 @@ FAKE(confirmed_grant_counts_from_when_that_was_asked,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(release_without_an_answer_says_lost,
-     "a release without an answer says lost")
+FAKE("a release without an answer says lost")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -533,8 +517,7 @@ FAKE(release_without_an_answer_says_lost,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(verify_asks_on_the_holds_own_connection,
-     "verify asks on the hold's own connection")
+FAKE("verify asks on the hold's own connection")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -549,8 +532,7 @@ FAKE(verify_asks_on_the_holds_own_connection,
 
 /* Its last answer is on the way, the end right behind it, and the deadline
  * thread is faster than the one that was granted. */
-FAKE(end_before_the_hold_begins_is_not_missed,
-     "an end before the hold begins is not missed")
+FAKE("an end before the hold begins is not missed")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *person = fake_person();

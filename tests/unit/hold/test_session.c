@@ -11,7 +11,7 @@
 #include "core/client.h"
 #include "test.h"
 
-FAKE(one_session_serves_all_leases, "one session serves all leases")
+FAKE("one session serves all leases")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *locks[10];
@@ -36,7 +36,7 @@ FAKE(one_session_serves_all_leases, "one session serves all leases")
 	assert_int_equal(fake_sessions(), 0);
 }
 
-FAKE(row_holds_need_no_session, "row holds need no session")
+FAKE("row holds need no session")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -45,8 +45,7 @@ FAKE(row_holds_need_no_session, "row holds need no session")
 	assert_int_equal(fake_count(FAKE_OPEN), 0);
 }
 
-FAKE(those_who_come_meanwhile_wait_for_the_one_who_opens,
-     "those who come meanwhile wait for the one who opens")
+FAKE("those who come meanwhile wait for the one who opens")
 {
 	FAKE_CLIENT();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
@@ -107,16 +106,14 @@ static void opening_without_an_answer(bool executed)
 	fake_end(lock, client);
 }
 
-FAKE(id_whose_opening_got_no_answer_is_thrown_away,
-     "an id whose opening got no answer is thrown away")
+FAKE("an id whose opening got no answer is thrown away")
 {
 	opening_without_an_answer(true);
 	fake_setup(state);
 	opening_without_an_answer(false);
 }
 
-FAKE(id_is_deleted_until_the_server_has_done_it,
-     "the id is deleted until the server has done it")
+FAKE("the id is deleted until the server has done it")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -138,8 +135,7 @@ FAKE(id_is_deleted_until_the_server_has_done_it,
 	assert_int_equal(fake_sessions(), 0);
 }
 
-FAKE(refused_opening_is_told_and_leaves_nothing,
-     "a refused opening is told and leaves nothing")
+FAKE("a refused opening is told and leaves nothing")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -156,8 +152,7 @@ FAKE(refused_opening_is_told_and_leaves_nothing,
 	assert_int_equal(fake_count(FAKE_CLOSE), 0);
 }
 
-FAKE(conflict_at_the_opening_reaches_no_caller,
-     "a conflict at the opening reaches no caller")
+FAKE("a conflict at the opening reaches no caller")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -176,8 +171,7 @@ FAKE(conflict_at_the_opening_reaches_no_caller,
 	fake_person_end(bob);
 }
 
-FAKE(waiter_tries_again_until_the_server_is_back,
-     "a waiter tries again until the server is back")
+FAKE("a waiter tries again until the server is back")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -198,8 +192,7 @@ FAKE(waiter_tries_again_until_the_server_is_back,
 	assert_int_equal(fake_sessions(), 0);
 }
 
-FAKE(waiter_that_never_reached_the_server_says_so,
-     "a waiter that never reached the server says so")
+FAKE("a waiter that never reached the server says so")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -221,8 +214,7 @@ static bool is_lost(void *arg)
 	return !rowlock_held(arg);
 }
 
-FAKE(eviction_loses_all_leases_and_the_next_has_another_id,
-     "eviction loses all leases, the next has another id")
+FAKE("eviction loses all leases, the next has another id")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -262,8 +254,7 @@ FAKE(eviction_loses_all_leases_and_the_next_has_another_id,
 	fake_client_end(client);
 }
 
-FAKE(session_that_is_over_is_not_used_for_the_next_acquire,
-     "a session that is over is not used for the next acquire")
+FAKE("a session that is over is not used for the next acquire")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -282,8 +273,7 @@ FAKE(session_that_is_over_is_not_used_for_the_next_acquire,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(grant_that_comes_after_its_session_is_not_a_grant,
-     "a grant that comes after its session is not a grant")
+FAKE("a grant that comes after its session is not a grant")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -312,7 +302,7 @@ FAKE(grant_that_comes_after_its_session_is_not_a_grant,
 
 /* Its row is there, but names a session that is over before the answer to that
  * is found out: it is dead, and must not be taken for a grant. */
-FAKE(attempt_belongs_to_one_session, "an attempt belongs to one session")
+FAKE("an attempt belongs to one session")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");

@@ -90,18 +90,17 @@ static void lead_and_resign(enum rowlock_strategy strategy)
 	fake_client_end(client);
 }
 
-FAKE(leader_leads_until_it_resigns_lease,
-     "a leader leads until it resigns (lease)")
+FAKE("a leader leads until it resigns (lease)")
 {
 	lead_and_resign(ROWLOCK_LEASE);
 }
 
-FAKE(leader_leads_until_it_resigns_row, "a leader leads until it resigns (row)")
+FAKE("a leader leads until it resigns (row)")
 {
 	lead_and_resign(ROWLOCK_ROW);
 }
 
-FAKE(of_two_candidates_one_leads, "of two candidates one leads")
+FAKE("of two candidates one leads")
 {
 	FAKE_CLIENT();
 	struct rowlock *a = candidate(client, ROWLOCK_LEASE);
@@ -136,7 +135,7 @@ static bool is_counted(void *arg)
 
 /* It was not heard of for a TTL: it leads no longer by its own clock, is told
  * so, and may stand again. */
-FAKE(leader_steps_down_at_its_deadline, "a leader steps down at its deadline")
+FAKE("a leader steps down at its deadline")
 {
 	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
@@ -166,7 +165,7 @@ FAKE(leader_steps_down_at_its_deadline, "a leader steps down at its deadline")
 	end(election);
 }
 
-FAKE(resignation_after_a_loss_says_so, "a resignation after a loss says so")
+FAKE("a resignation after a loss says so")
 {
 	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
@@ -182,7 +181,7 @@ FAKE(resignation_after_a_loss_says_so, "a resignation after a loss says so")
 }
 
 /* Elected, but its term could not be drawn: nobody may act without one. */
-FAKE(without_a_term_nobody_leads, "without a term nobody leads")
+FAKE("without a term nobody leads")
 {
 	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
@@ -203,7 +202,7 @@ FAKE(without_a_term_nobody_leads, "without a term nobody leads")
 	end(election);
 }
 
-FAKE(bad_candidates_are_refused, "bad candidates are refused")
+FAKE("bad candidates are refused")
 {
 	FAKE_CLIENT();
 	struct rowlock_election_options options =

@@ -107,7 +107,7 @@ static void resign(struct scene *scene)
 
 /* ------------------------------------------------------------------ cost */
 
-FAKE(a_free_name_costs_one_look_more, "a free name costs one look more")
+FAKE("a free name costs one look more")
 {
 	struct scene heavy = scene(10);
 	struct rowlock_errinfo err;
@@ -121,7 +121,7 @@ FAKE(a_free_name_costs_one_look_more, "a free name costs one look more")
 	end(&heavy);
 }
 
-FAKE(who_has_no_weight_asks_for_none, "who has no weight asks for none")
+FAKE("who has no weight asks for none")
 {
 	struct scene plain = scene(0);
 	struct rowlock_errinfo err;
@@ -135,7 +135,7 @@ FAKE(who_has_no_weight_asks_for_none, "who has no weight asks for none")
 
 /* ------------------------------------------------------------------ stand */
 
-FAKE(who_waits_stands_with_its_weight, "who waits stands with its weight")
+FAKE("who waits stands with its weight")
 {
 	struct scene heavy = scene(10);
 	struct campaign campaign;
@@ -151,7 +151,7 @@ FAKE(who_waits_stands_with_its_weight, "who waits stands with its weight")
 }
 
 /* Its row is lost with its session, while another goes on to lead. */
-FAKE(who_loses_its_row_stands_again, "who loses its row stands again")
+FAKE("who loses its row stands again")
 {
 	struct scene heavy = scene(10);
 	struct campaign campaign;
@@ -173,7 +173,7 @@ FAKE(who_loses_its_row_stands_again, "who loses its row stands again")
 }
 
 /* Nobody waits for it; and a name's other bells are not its own. */
-FAKE(its_row_takes_no_bell, "its row takes no bell")
+FAKE("its row takes no bell")
 {
 	struct scene heavy = scene_with(10, 4);
 	struct campaign campaign;
@@ -187,7 +187,7 @@ FAKE(its_row_takes_no_bell, "its row takes no bell")
 	end(&heavy);
 }
 
-FAKE(nobody_yields_to_nothing, "a weight of 0 needs no row")
+FAKE("a weight of 0 needs no row")
 {
 	struct scene light = scene(0);
 	struct campaign campaign;
@@ -199,8 +199,7 @@ FAKE(nobody_yields_to_nothing, "a weight of 0 needs no row")
 }
 
 /* The wait is made of parts. */
-FAKE(a_part_without_an_answer_is_not_the_end,
-     "a part without an answer is not the end")
+FAKE("a part without an answer is not the end")
 {
 	struct scene heavy = scene(10);
 	struct campaign campaign;
@@ -218,8 +217,7 @@ FAKE(a_part_without_an_answer_is_not_the_end,
 }
 
 /* The leader goes while it stands. */
-FAKE(its_row_leaves_the_last_part_its_time,
-     "its row leaves the last part its time")
+FAKE("its row leaves the last part its time")
 {
 	struct scene heavy = scene(10);
 	struct campaign campaign;
@@ -248,8 +246,7 @@ static int64_t time_of(uint64_t wait_ms)
 	return began;
 }
 
-FAKE(a_look_ends_with_the_call_and_the_wait,
-     "a look lasts no longer than a call, or the wait")
+FAKE("a look lasts no longer than a call, or the wait")
 {
 	assert_in_range(time_of(300), 300, 300 + RLK_OVERRUN_MS);
 	assert_in_range(time_of(ROWLOCK_FOREVER), 5000, 5000 + RLK_OVERRUN_MS);
@@ -257,7 +254,7 @@ FAKE(a_look_ends_with_the_call_and_the_wait,
 
 /* ------------------------------------------------------------------ yield */
 
-FAKE(a_try_yields_to_a_heavier_one, "a try yields to a heavier one")
+FAKE("a try yields to a heavier one")
 {
 	struct scene light = scene(10);
 	struct rowlock_errinfo err;
@@ -278,7 +275,7 @@ FAKE(a_try_yields_to_a_heavier_one, "a try yields to a heavier one")
 }
 
 /* The heavier one beats, and does not take what it is yielded to. */
-FAKE(it_yields_for_a_bounded_time, "it yields for a bounded time")
+FAKE("it yields for a bounded time")
 {
 	struct scene light = scene(10);
 	struct campaign campaign;
@@ -294,7 +291,7 @@ FAKE(it_yields_for_a_bounded_time, "it yields for a bounded time")
 	end(&light);
 }
 
-FAKE(it_waits_no_longer_than_it_may, "who yields waits no longer than it may")
+FAKE("who yields waits no longer than it may")
 {
 	struct scene light = scene(10);
 	struct campaign campaign;
@@ -309,7 +306,7 @@ FAKE(it_waits_no_longer_than_it_may, "who yields waits no longer than it may")
 	end(&light);
 }
 
-FAKE(it_can_be_canceled_while_it_yields, "who yields can be canceled")
+FAKE("who yields can be canceled")
 {
 	struct scene light = scene(10);
 	struct campaign campaign;
@@ -323,8 +320,7 @@ FAKE(it_can_be_canceled_while_it_yields, "who yields can be canceled")
 }
 
 /* The grant that it yields is on its way when the cancel comes. */
-FAKE(it_can_be_canceled_before_it_yields,
-     "a candidate can be canceled before it yields")
+FAKE("a candidate can be canceled before it yields")
 {
 	struct scene light = scene(10);
 	struct campaign campaign;
@@ -340,8 +336,7 @@ FAKE(it_can_be_canceled_before_it_yields,
 }
 
 /* It asks who stands, and has it. */
-FAKE(a_cancel_behind_the_grant_is_forgotten,
-     "a cancel that comes behind the grant is forgotten")
+FAKE("a cancel that comes behind the grant is forgotten")
 {
 	struct scene heavy = scene(10);
 	struct campaign campaign;
@@ -363,7 +358,7 @@ FAKE(a_cancel_behind_the_grant_is_forgotten,
 	end(&heavy);
 }
 
-FAKE(silence_is_nobody, "an answer that does not come is nobody's")
+FAKE("an answer that does not come is nobody's")
 {
 	struct scene light = scene(10);
 	struct rowlock_errinfo err;
@@ -383,8 +378,7 @@ static void count(struct rowlock *election, void *arg)
 }
 
 /* It is asked who stands, and all that is lost meanwhile. */
-FAKE(a_loss_before_its_return_is_told_to_nobody,
-     "a loss before its return is told to nobody")
+FAKE("a loss before its return is told to nobody")
 {
 	const struct fake_answer silence = { .given = true,
 					     .skip = true,
@@ -411,8 +405,7 @@ FAKE(a_loss_before_its_return_is_told_to_nobody,
 
 /* ------------------------------------------------------------- challenger */
 
-FAKE(a_leader_is_told_of_a_heavier_one,
-     "a leader is told of a heavier candidate")
+FAKE("a leader is told of a heavier candidate")
 {
 	struct scene light = scene(10);
 	struct rowlock_errinfo err;
@@ -440,7 +433,7 @@ FAKE(a_leader_is_told_of_a_heavier_one,
 	end(&light);
 }
 
-FAKE(no_other_weight_is_taken, "no other weight is taken")
+FAKE("no other weight is taken")
 {
 	FAKE_CLIENT();
 	struct rowlock_election_options options =

@@ -45,15 +45,14 @@ static void serve_line(bool handed_over)
 	fake_end(first, client);
 }
 
-FAKE(waiters_are_served_first_come_first_served,
-     "waiters are served first come, first served")
+FAKE("waiters are served first come, first served")
 {
 	serve_line(true);
 	fake_setup(state);
 	serve_line(false);
 }
 
-FAKE(try_does_not_wait_in_the_line, "a try does not wait in the line")
+FAKE("a try does not wait in the line")
 {
 	FAKE_CLIENT();
 	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -71,8 +70,7 @@ FAKE(try_does_not_wait_in_the_line, "a try does not wait in the line")
 	fake_lock_end(other);
 }
 
-FAKE(try_on_a_name_of_another_client_asks_once,
-     "a try on a name of another client asks once")
+FAKE("a try on a name of another client asks once")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -84,7 +82,7 @@ FAKE(try_on_a_name_of_another_client_asks_once,
 	assert_int_equal(fake_lease("job"), 7);
 }
 
-FAKE(only_the_first_in_line_asks, "only the first in line asks")
+FAKE("only the first in line asks")
 {
 	FAKE_CLIENT();
 	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -105,8 +103,7 @@ FAKE(only_the_first_in_line_asks, "only the first in line asks")
 	fake_lock_end(second);
 }
 
-FAKE(wait_in_the_line_ends_at_its_deadline,
-     "a wait in the line ends at its deadline")
+FAKE("a wait in the line ends at its deadline")
 {
 	FAKE_CLIENT();
 	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -128,8 +125,7 @@ FAKE(wait_in_the_line_ends_at_its_deadline,
 	fake_lock_end(other);
 }
 
-FAKE(wait_for_another_client_ends_at_its_deadline,
-     "a wait for another client ends at its deadline")
+FAKE("a wait for another client ends at its deadline")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *person = fake_person();
@@ -146,8 +142,7 @@ FAKE(wait_for_another_client_ends_at_its_deadline,
 	fake_person_end(person);
 }
 
-FAKE(waiter_gets_what_another_client_gives_up,
-     "a waiter gets what another client gives up")
+FAKE("a waiter gets what another client gives up")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *person = fake_person();
@@ -184,8 +179,7 @@ static bool sleeps_until(void *arg)
 
 /* Its threads have passed a name among themselves for 100 ms since they got it
  * from another client, whose poll may come in 50. */
-FAKE(client_whose_turn_is_over_lets_others_ask_first,
-     "a client whose turn is over lets others ask first")
+FAKE("a client whose turn is over lets others ask first")
 {
 	FAKE_CLIENT();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -218,8 +212,7 @@ FAKE(client_whose_turn_is_over_lets_others_ask_first,
 	fake_lock_end(b);
 }
 
-FAKE(cancel_ends_a_wait_in_the_line_and_the_next_one_moves_up,
-     "cancel ends a wait in the line and the next moves up")
+FAKE("cancel ends a wait in the line and the next moves up")
 {
 	FAKE_CLIENT();
 	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -249,8 +242,7 @@ FAKE(cancel_ends_a_wait_in_the_line_and_the_next_one_moves_up,
 	fake_lock_end(third);
 }
 
-FAKE(cancel_ends_a_wait_between_two_polls,
-     "cancel ends a wait between two polls")
+FAKE("cancel ends a wait between two polls")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *person = fake_person();
@@ -264,7 +256,7 @@ FAKE(cancel_ends_a_wait_between_two_polls,
 	fake_person_end(person);
 }
 
-FAKE(cancel_ends_a_wait_for_a_connection, "cancel ends a wait for a connection")
+FAKE("cancel ends a wait for a connection")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -295,8 +287,7 @@ FAKE(cancel_ends_a_wait_for_a_connection, "cancel ends a wait for a connection")
 	fake_client_end(client);
 }
 
-FAKE(cancel_before_the_call_does_not_reach_it,
-     "a cancel before the call does not reach it")
+FAKE("a cancel before the call does not reach it")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -320,8 +311,7 @@ static bool part_is_canceled(struct rowlock *lock, bool cancel)
 	return canceled;
 }
 
-FAKE(cancel_behind_a_part_ends_the_next_part,
-     "a cancel behind a part ends the next part")
+FAKE("a cancel behind a part ends the next part")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -336,8 +326,7 @@ FAKE(cancel_behind_a_part_ends_the_next_part,
 	assert_false(part_is_canceled(lock, false));
 }
 
-FAKE(grant_that_came_before_the_cancel_stands,
-     "a grant that came before the cancel stands")
+FAKE("a grant that came before the cancel stands")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *person = fake_person();
@@ -355,8 +344,7 @@ FAKE(grant_that_came_before_the_cancel_stands,
 	fake_person_end(person);
 }
 
-FAKE(one_name_under_two_strategies_is_two_locks,
-     "one name under two strategies is two locks")
+FAKE("one name under two strategies is two locks")
 {
 	FAKE_CLIENT();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -379,8 +367,7 @@ FAKE(one_name_under_two_strategies_is_two_locks,
 
 /* A row of the first one may have been there, and been removed by hand: who saw
  * that, and counts its maximum, shall not take the next one for it. */
-FAKE(who_finds_it_held_asks_with_another_attempt,
-     "who finds it held asks with another attempt")
+FAKE("who finds it held asks with another attempt")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *person = fake_person();
@@ -441,8 +428,7 @@ static int64_t held_back_ms(bool others)
 	return began;
 }
 
-FAKE(threads_of_a_client_step_back_for_others,
-     "threads of a client step back for others")
+FAKE("threads of a client step back for others")
 {
 	/* As long as there can be between two polls of others. */
 	assert_true(held_back_ms(true) >= 100);
@@ -452,8 +438,7 @@ FAKE(threads_of_a_client_step_back_for_others,
 	assert_int_equal(held_back_ms(false), 0);
 }
 
-FAKE(handle_with_a_waiting_thread_refuses_a_second,
-     "a handle with a waiting thread refuses a second")
+FAKE("a handle with a waiting thread refuses a second")
 {
 	FAKE_CLIENT();
 	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");

@@ -24,7 +24,7 @@ static struct one holding_a_bell(void)
 	return bob;
 }
 
-FAKE(lease_outlives_its_bell, "lease outlives its bell")
+FAKE("lease outlives its bell")
 {
 	struct one bob = holding_a_bell();
 
@@ -37,8 +37,7 @@ FAKE(lease_outlives_its_bell, "lease outlives its bell")
 	end(&bob);
 }
 
-FAKE(release_finds_the_bells_connection_dead,
-     "release finds the bell's connection dead")
+FAKE("release finds the bell's connection dead")
 {
 	struct one bob = holding_a_bell();
 
@@ -49,8 +48,7 @@ FAKE(release_finds_the_bells_connection_dead,
 	end(&bob);
 }
 
-FAKE(release_without_an_answer_ends_the_bell,
-     "release without an answer ends the bell")
+FAKE("release without an answer ends the bell")
 {
 	struct one bob = holding_a_bell();
 
@@ -79,8 +77,7 @@ static struct one pinged(struct one *bob)
 	return eve;
 }
 
-FAKE(release_does_not_wait_for_a_ping_of_the_bell,
-     "release does not wait for a ping of the bell")
+FAKE("release does not wait for a ping of the bell")
 {
 	struct one bob = holding_a_bell();
 	struct one eve = pinged(&bob);
@@ -96,8 +93,7 @@ FAKE(release_does_not_wait_for_a_ping_of_the_bell,
 	end(&bob);
 }
 
-FAKE(unanswered_ping_of_a_bell_holds_up_no_other,
-     "unanswered ping of a bell holds up no other")
+FAKE("unanswered ping of a bell holds up no other")
 {
 	struct one bob = holding_a_bell();
 	struct one eve = pinged(&bob);
@@ -115,7 +111,7 @@ FAKE(unanswered_ping_of_a_bell_holds_up_no_other,
 	fake_client_end(bob.client);
 }
 
-FAKE(client_ends_while_a_bell_is_pinged, "client ends while a bell is pinged")
+FAKE("client ends while a bell is pinged")
 {
 	struct one bob = holding_a_bell();
 	struct one eve = pinged(&bob);
@@ -130,8 +126,7 @@ FAKE(client_ends_while_a_bell_is_pinged, "client ends while a bell is pinged")
 	assert_int_equal(fake_bells(), 0);
 }
 
-FAKE(hold_that_is_found_gone_lets_its_bell_go,
-     "hold that is found gone lets its bell go")
+FAKE("hold that is found gone lets its bell go")
 {
 	struct one bob = holding_a_bell();
 
@@ -140,7 +135,7 @@ FAKE(hold_that_is_found_gone_lets_its_bell_go,
 	end(&bob);
 }
 
-FAKE(lost_session_lets_its_bells_go, "lost session lets its bells go")
+FAKE("lost session lets its bells go")
 {
 	struct one bob = holding_a_bell();
 	struct one eve = one(bob.client, "other");
@@ -159,8 +154,7 @@ FAKE(lost_session_lets_its_bells_go, "lost session lets its bells go")
 }
 
 /* More often than the commit connection may have bells: each counts once. */
-FAKE(holds_that_outlast_their_maximum_let_their_bells_go,
-     "holds that outlast their maximum let their bells go")
+FAKE("holds that outlast their maximum let their bells go")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = client_of(4);
@@ -181,7 +175,7 @@ FAKE(holds_that_outlast_their_maximum_let_their_bells_go,
 	fake_end(lock, client);
 }
 
-FAKE(session_lost_in_line_is_replaced, "session lost in line is replaced")
+FAKE("session lost in line is replaced")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 	uint64_t before = fake_call(FAKE_ACQUIRE, 0).id;
@@ -216,8 +210,7 @@ static bool was_pinged(void *arg)
 	return bell_pings() >= *pings;
 }
 
-FAKE(bell_is_pinged_as_long_as_its_hold_lasts,
-     "bell is pinged as long as its hold lasts")
+FAKE("bell is pinged as long as its hold lasts")
 {
 	struct one bob = holding_a_bell();
 
@@ -229,7 +222,7 @@ FAKE(bell_is_pinged_as_long_as_its_hold_lasts,
 }
 
 /* Those of the connection before went with it. */
-FAKE(bells_of_a_connection_end_with_it, "bells of a connection end with it")
+FAKE("bells of a connection end with it")
 {
 	struct rowlock_client *client = client_of(4);
 	struct rowlock *locks[65];
@@ -252,8 +245,7 @@ FAKE(bells_of_a_connection_end_with_it, "bells of a connection end with it")
 }
 
 /* A connection has room for a number of bells at one time. */
-FAKE(bells_of_holds_that_are_over_make_room,
-     "bells of holds that are over make room")
+FAKE("bells of holds that are over make room")
 {
 	struct rowlock_client *client = client_of(4);
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -279,8 +271,7 @@ static unsigned int pings_of_bells(void)
 }
 
 /* The server would keep it for a TTL if this process was stopped in line. */
-FAKE(connection_of_a_long_hold_is_not_waited_on_again,
-     "connection of a long hold is not waited on again")
+FAKE("connection of a long hold is not waited on again")
 {
 	struct one bob = holding_a_bell();
 
@@ -305,8 +296,7 @@ static bool is_later(void *arg)
 }
 
 /* The first ping comes soon, and has the server keep it for a TTL. */
-FAKE(bell_of_a_long_hold_is_seldom_pinged,
-     "bell of a long hold is seldom pinged")
+FAKE("bell of a long hold is seldom pinged")
 {
 	struct one bob = holding_a_bell();
 	int64_t then = fake_now() + 9000;
@@ -320,7 +310,7 @@ FAKE(bell_of_a_long_hold_is_seldom_pinged,
 
 /* -------------------------------------------- connections to spare */
 
-FAKE(one_wait_connection_is_for_one_name, "one wait connection is for one name")
+FAKE("one wait connection is for one name")
 {
 	struct rowlock_client *client = client_of(1);
 	struct one bob = one(client, "job");
@@ -364,7 +354,7 @@ static bool have_queued(void *arg)
 	return count == queue->count;
 }
 
-FAKE(half_a_packet_rings_all_its_bells, "half a packet rings all its bells")
+FAKE("half a packet rings all its bells")
 {
 	struct rowlock_client *client = client_of(1);
 	struct one first = one(client, "first");
@@ -409,8 +399,7 @@ FAKE(half_a_packet_rings_all_its_bells, "half a packet rings all its bells")
 }
 
 /* The same, with a connection to spare: it is not the one that has the bell. */
-FAKE(release_over_another_connection_rings,
-     "release over another connection rings")
+FAKE("release over another connection rings")
 {
 	struct rowlock_client *client = client_of(4);
 	struct one first = one(client, "first");

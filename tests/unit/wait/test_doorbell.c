@@ -18,8 +18,7 @@ static const struct fake_answer no_answer = { .given = true,
 
 /* ------------------------------------------------------------- taking */
 
-FAKE(lone_acquire_takes_the_bell_and_its_release_lets_it_go,
-     "lone acquire takes the bell, and its release lets it go")
+FAKE("lone acquire takes the bell, and its release lets it go")
 {
 	struct one bob = one(client_of(4), "job");
 
@@ -53,20 +52,18 @@ static void no_bell_is_taken(struct rowlock_client *client)
 	end(&bob);
 }
 
-FAKE(without_wait_connections_nobody_rings_or_waits,
-     "without wait connections nobody rings or waits")
+FAKE("without wait connections nobody rings or waits")
 {
 	no_bell_is_taken(client_of(0));
 }
 
-FAKE(with_many_writers_nobody_rings_or_waits,
-     "with many writers nobody rings or waits")
+FAKE("with many writers nobody rings or waits")
 {
 	fake_server.galera = true;
 	no_bell_is_taken(client_of(4));
 }
 
-FAKE(try_does_not_stand_in_line, "try does not stand in line")
+FAKE("try does not stand in line")
 {
 	struct one bob = waiting(10);
 	struct rowlock_errinfo err;
@@ -89,8 +86,7 @@ FAKE(try_does_not_stand_in_line, "try does not stand in line")
 static const struct fake_answer lane = { .lane = 3 };
 
 /* It was behind a reader that was let in. */
-FAKE(waiter_that_lets_the_bell_go_by_asks_and_leaves_its_lane,
-     "waiter that lets the bell go by asks and leaves its lane")
+FAKE("waiter that lets the bell go by asks and leaves its lane")
 {
 	struct one bob;
 
@@ -111,7 +107,7 @@ FAKE(waiter_that_lets_the_bell_go_by_asks_and_leaves_its_lane,
 	end(&bob);
 }
 
-FAKE(waiter_is_woken_by_the_bell, "waiter is woken by the bell")
+FAKE("waiter is woken by the bell")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
@@ -132,8 +128,7 @@ FAKE(waiter_is_woken_by_the_bell, "waiter is woken by the bell")
 	end(&bob);
 }
 
-FAKE(waiter_keeps_its_place_and_looks_now_and_then,
-     "waiter keeps its place, and looks now and then")
+FAKE("waiter keeps its place, and looks now and then")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
@@ -161,8 +156,7 @@ static bool is_asked_for_bells(void *arg)
 }
 
 /* The next one in line has a client that is slow, or a bell is on its way. */
-FAKE(free_name_is_left_to_the_one_that_gets_the_bell,
-     "free name is left to the one that gets the bell")
+FAKE("free name is left to the one that gets the bell")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
@@ -181,7 +175,7 @@ FAKE(free_name_is_left_to_the_one_that_gets_the_bell,
 }
 
 /* The place in line does not depend on it. */
-FAKE(look_that_fails_is_repeated, "look that fails is repeated")
+FAKE("look that fails is repeated")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
@@ -198,8 +192,7 @@ FAKE(look_that_fails_is_repeated, "look that fails is repeated")
 }
 
 /* A part more of the TTL would be as much later. */
-FAKE(who_observes_beats_looks_when_that_is_over,
-     "who observes beats looks when that is over")
+FAKE("who observes beats looks when that is over")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -227,8 +220,7 @@ FAKE(who_observes_beats_looks_when_that_is_over,
 }
 
 /* A beat that is observed need not be looked at all the time, either. */
-FAKE(who_observes_beats_stays_in_line_for_a_while,
-     "who observes beats stays in line for a while")
+FAKE("who observes beats stays in line for a while")
 {
 	struct rowlock_client_options options = fake_options();
 	unsigned int looks;
@@ -253,7 +245,7 @@ FAKE(who_observes_beats_stays_in_line_for_a_while,
 	end(&bob);
 }
 
-FAKE(busy_name_is_asked_for_in_line, "busy name is asked for in line")
+FAKE("busy name is asked for in line")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 
@@ -277,8 +269,7 @@ FAKE(busy_name_is_asked_for_in_line, "busy name is asked for in line")
 }
 
 /* It knows of the other by the bell alone. */
-FAKE(who_overtook_the_line_stands_in_it_next_time,
-     "who overtook the line stands in it next time")
+FAKE("who overtook the line stands in it next time")
 {
 	struct one bob = one(client_of(4), "job");
 
@@ -300,8 +291,7 @@ FAKE(who_overtook_the_line_stands_in_it_next_time,
 
 /* ---------------------------------------------------- ends of a wait */
 
-FAKE(deadline_in_line_looks_once_and_leaves_nothing,
-     "deadline in line looks once and leaves nothing")
+FAKE("deadline in line looks once and leaves nothing")
 {
 	struct one bob = waiting(500);
 	struct rowlock_errinfo err;
@@ -322,7 +312,7 @@ FAKE(deadline_in_line_looks_once_and_leaves_nothing,
 }
 
 /* Though a look is due: it is lent no connection for it. */
-FAKE(cancel_in_line_looks_no_more, "cancel in line looks no more")
+FAKE("cancel in line looks no more")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 	struct rowlock_errinfo err;
@@ -358,21 +348,18 @@ static void bell_that_was_got_before_the_cancel(int result)
 	end(&bob);
 }
 
-FAKE(bell_that_was_got_before_the_cancel_is_let_go,
-     "bell that was got before the cancel is let go")
+FAKE("bell that was got before the cancel is let go")
 {
 	bell_that_was_got_before_the_cancel(RLK_DONE);
 }
 
-FAKE(bell_that_was_got_and_killed_is_let_go,
-     "bell that was got and killed is let go")
+FAKE("bell that was got and killed is let go")
 {
 	bell_that_was_got_before_the_cancel(RLK_KILLED);
 }
 
 /* He is not in a hurry. */
-FAKE(waits_that_fail_at_once_are_begun_again_later,
-     "waits that fail at once are begun again later")
+FAKE("waits that fail at once are begun again later")
 {
 	static const struct fake_answer busy = { .given = true,
 						 .skip = true,
@@ -394,7 +381,7 @@ FAKE(waits_that_fail_at_once_are_begun_again_later,
 	end(&bob);
 }
 
-FAKE(interrupted_wait_is_begun_again, "interrupted wait is begun again")
+FAKE("interrupted wait is begun again")
 {
 	struct one bob;
 
@@ -408,8 +395,7 @@ FAKE(interrupted_wait_is_begun_again, "interrupted wait is begun again")
 }
 
 /* Its time is over but for what an answer takes. */
-FAKE(wait_that_ends_late_is_followed_by_no_question,
-     "a wait that ends late is followed by no question")
+FAKE("a wait that ends late is followed by no question")
 {
 	struct one bob = one(client_of(4), "job");
 	struct rowlock_errinfo err;
@@ -433,8 +419,7 @@ FAKE(wait_that_ends_late_is_followed_by_no_question,
 	end(&bob);
 }
 
-FAKE(wait_without_an_answer_is_begun_again_elsewhere,
-     "wait without an answer is begun again elsewhere")
+FAKE("wait without an answer is begun again elsewhere")
 {
 	struct one bob;
 
@@ -461,8 +446,7 @@ static void lines(enum rowlock_log_level level, const char *message, void *arg)
 		++*count;
 }
 
-FAKE(refused_bells_are_told_once_and_polled_instead,
-     "refused bells are told once, and polled instead")
+FAKE("refused bells are told once, and polled instead")
 {
 	struct rowlock_client_options options = fake_options();
 	static unsigned int told;
@@ -491,8 +475,7 @@ FAKE(refused_bells_are_told_once_and_polled_instead,
 }
 
 /* What only this one could not do says nothing about the server. */
-FAKE(failure_of_our_own_does_not_give_bells_up,
-     "failure of our own does not give bells up")
+FAKE("failure of our own does not give bells up")
 {
 	struct one bob = one(client_of(4), "job");
 	struct rowlock_errinfo err;
@@ -515,8 +498,7 @@ FAKE(failure_of_our_own_does_not_give_bells_up,
 
 /* It is ours, or nobody's: to stand in line for it would be to wait for
  * ourselves. */
-FAKE(unanswered_question_is_settled_before_the_line,
-     "unanswered question is settled before the line")
+FAKE("unanswered question is settled before the line")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
 

@@ -75,8 +75,7 @@ static void get_it(uint64_t wait_ms, struct fake_answer answer)
 	fake_end(lock, client);
 }
 
-FAKE(who_cannot_be_told_asks_on_as_another_attempt,
-     "who cannot be told asks on as another attempt")
+FAKE("who cannot be told asks on as another attempt")
 {
 	get_it(0, lost_after);
 	fake_setup(state);
@@ -86,8 +85,7 @@ FAKE(who_cannot_be_told_asks_on_as_another_attempt,
 }
 
 /* Nor is there any other word of it. */
-FAKE(fence_without_an_answer_is_not_waited_for,
-     "a fence without an answer is not waited for")
+FAKE("a fence without an answer is not waited for")
 {
 	struct rowlock_client_options options = fake_options();
 	struct fake_person *bob = fake_person();
@@ -122,8 +120,7 @@ static void doubt(struct rowlock_client *client, const char *name)
 	fake_lock_end(lock);
 }
 
-FAKE(one_in_doubt_keeps_nothing_else_waiting,
-     "one in doubt keeps nothing else waiting")
+FAKE("one in doubt keeps nothing else waiting")
 {
 	struct rowlock_client *client = fake_client();
 	struct fake_call first;
@@ -201,8 +198,7 @@ static void let_rounds_go_on(unsigned int ms)
 	}
 }
 
-FAKE(doubt_ends_with_the_servers_patience,
-     "a doubt ends with the server's patience")
+FAKE("a doubt ends with the server's patience")
 {
 	struct rowlock_client *client = fake_client();
 	struct fake_call call;
@@ -231,8 +227,7 @@ FAKE(doubt_ends_with_the_servers_patience,
 }
 
 /* What stood still counts no time, and executes what had arrived. */
-FAKE(server_that_stood_still_is_in_doubt_anew,
-     "a server that stood still is in doubt anew")
+FAKE("a server that stood still is in doubt anew")
 {
 	struct rowlock_client *client = fake_client();
 	struct fake_call call;

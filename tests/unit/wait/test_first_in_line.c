@@ -41,8 +41,7 @@ static void become_free(const struct one *bob, const struct one *ann)
 	is_granted_in_time(ann);
 }
 
-FAKE(first_in_line_asks_again_if_the_holder_has_no_bell,
-     "first in line asks again if the holder has no bell")
+FAKE("first in line asks again if the holder has no bell")
 {
 	struct one bob = one(client_of(4), "job");
 
@@ -59,8 +58,7 @@ FAKE(first_in_line_asks_again_if_the_holder_has_no_bell,
 }
 
 /* One statement for both names. */
-FAKE(first_ones_of_several_lines_ask_together,
-     "first ones of several lines ask together")
+FAKE("first ones of several lines ask together")
 {
 	struct one bob = one(client_of(4), "job");
 	struct one ann = one(bob.client, "task");
@@ -97,7 +95,7 @@ static bool was_asked_on(void *arg)
 }
 
 /* The server ends a connection on which nothing is said for a TTL. */
-FAKE(bells_of_a_round_are_kept, "bells of a round are kept")
+FAKE("bells of a round are kept")
 {
 	struct one bob = one(client_of(4), "job");
 	struct one ann = one(bob.client, "task");
@@ -127,8 +125,7 @@ FAKE(bells_of_a_round_are_kept, "bells of a round are kept")
 	end(&bob);
 }
 
-FAKE(first_in_line_that_lost_its_bell_stands_in_it_again,
-     "first in line that lost its bell stands in it again")
+FAKE("first in line that lost its bell stands in it again")
 {
 	struct one bob = one(client_of(4), "job");
 	uint64_t lost;
@@ -152,8 +149,7 @@ FAKE(first_in_line_that_lost_its_bell_stands_in_it_again,
 
 /* Whatever was sent with others' went over the commit connection: its session
  * is ended, not that of the connection that has the bell. */
-FAKE(unanswered_round_of_those_with_bells_is_settled,
-     "unanswered round of those with bells is settled")
+FAKE("unanswered round of those with bells is settled")
 {
 	struct one bob = one(client_of(4), "job");
 	struct one ann = one(bob.client, "task");
@@ -176,7 +172,7 @@ FAKE(unanswered_round_of_those_with_bells_is_settled,
 
 /* The question that settles a lost answer met a passing conflict: from then on
  * it is no more urgent than others. */
-FAKE(who_is_unsure_asks_no_more_often, "who is unsure asks no more often")
+FAKE("who is unsure asks no more often")
 {
 	static const struct fake_answer lost = { .given = true,
 						 .skip = true,

@@ -38,7 +38,7 @@ static unsigned int passes_in_a_turn(struct scene *s, uint64_t ms)
 	return count;
 }
 
-FAKE(turn_ends_after_so_many_passes, "a turn ends after so many passes")
+FAKE("a turn ends after so many passes")
 {
 	struct rowlock_client_options client = fake_options();
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -50,7 +50,7 @@ FAKE(turn_ends_after_so_many_passes, "a turn ends after so many passes")
 	scene_end(&s);
 }
 
-FAKE(turn_ends_after_so_long, "a turn ends after so long")
+FAKE("a turn ends after so long")
 {
 	struct rowlock_client_options client = fake_options();
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -73,8 +73,7 @@ static void goes_back(struct scene *s)
 	scene_end(s);
 }
 
-FAKE(without_handover_nothing_is,
-     "with ROWLOCK_NO_HANDOVER nothing is handed over")
+FAKE("with ROWLOCK_NO_HANDOVER nothing is handed over")
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client_options client = fake_options();
@@ -98,8 +97,7 @@ static struct scene scene_of_one_pass(void)
 
 /* Others wanted it lately: after the turn they get more time to ask than they
  * need. */
-FAKE(turn_that_ended_by_passes_lets_others_ask_first,
-     "a turn that ended by passes lets others ask first")
+FAKE("a turn that ended by passes lets others ask first")
 {
 	struct rowlock_errinfo err;
 	struct scene s = scene_of_one_pass();
@@ -141,8 +139,7 @@ static bool one_steps_back(void *arg)
 }
 
 /* The name may be free: who is next does not wait anew. */
-FAKE(who_gives_up_meanwhile_has_stepped_back_for_all,
-     "who gives up meanwhile has stepped back for all")
+FAKE("who gives up meanwhile has stepped back for all")
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct fake_person *ann;
@@ -172,8 +169,7 @@ FAKE(who_gives_up_meanwhile_has_stepped_back_for_all,
 }
 
 /* Who polls cannot be seen by who holds: now and then he is given the time. */
-FAKE(turns_without_others_let_them_ask_now_and_then,
-     "turns without others let them ask now and then")
+FAKE("turns without others let them ask now and then")
 {
 	struct rowlock_errinfo err;
 	struct scene s = scene_of_one_pass();
@@ -225,8 +221,7 @@ static void waits_with(const struct rowlock_options *holds,
 	scene_end(&s);
 }
 
-FAKE(maximum_hold_goes_back_to_the_server,
-     "a maximum hold goes back to the server")
+FAKE("a maximum hold goes back to the server")
 {
 	const struct rowlock_options none = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_options maximum = ROWLOCK_OPTIONS_DEFAULT;
@@ -237,8 +232,7 @@ FAKE(maximum_hold_goes_back_to_the_server,
 	waits_with(&none, &maximum, true);
 }
 
-FAKE(another_info_goes_back_to_the_server,
-     "another info goes back to the server")
+FAKE("another info goes back to the server")
 {
 	const struct rowlock_options none = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_options night = ROWLOCK_OPTIONS_DEFAULT;
@@ -259,8 +253,7 @@ FAKE(another_info_goes_back_to_the_server,
 
 /* The row was made under the info of the first handle, the second is the last
  * to let go. */
-FAKE(hold_of_two_infos_goes_back_to_the_server,
-     "a hold of two infos goes back to the server")
+FAKE("a hold of two infos goes back to the server")
 {
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options night = ROWLOCK_OPTIONS_DEFAULT;
@@ -287,8 +280,7 @@ FAKE(hold_of_two_infos_goes_back_to_the_server,
 
 /* A beat says that one of our leases was taken by hand, and nobody knows yet
  * which. */
-FAKE(lease_that_may_be_broken_goes_back_to_the_server,
-     "a lease that may be broken goes back to the server")
+FAKE("a lease that may be broken goes back to the server")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock *other = fake_lock(s.client, ROWLOCK_LEASE, 0, "other");
@@ -317,8 +309,7 @@ FAKE(lease_that_may_be_broken_goes_back_to_the_server,
 }
 
 /* Not even the look has begun. */
-FAKE(lease_of_a_session_with_a_break_goes_back,
-     "a lease of a session with a break goes back")
+FAKE("a lease of a session with a break goes back")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
@@ -345,8 +336,7 @@ static bool suspicion_is_gone(void *arg)
 	return gone;
 }
 
-FAKE(lease_that_was_looked_up_passes_again,
-     "a lease that was looked up passes again")
+FAKE("a lease that was looked up passes again")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 
@@ -364,8 +354,7 @@ FAKE(lease_that_was_looked_up_passes_again,
 
 /* Its end is there to be seen, nobody has spoken on it since, and the deadline
  * thread has not run yet. */
-FAKE(row_whose_connection_has_ended_does_not_pass,
-     "a row whose connection has ended does not pass")
+FAKE("a row whose connection has ended does not pass")
 {
 	struct scene s = scene(ROWLOCK_ROW);
 	struct rlk_hold *hold = s.held->hold;
@@ -383,7 +372,7 @@ FAKE(row_whose_connection_has_ended_does_not_pass,
 	scene_end(&s);
 }
 
-FAKE(hold_that_is_lost_does_not_pass, "a hold that is lost does not pass")
+FAKE("a hold that is lost does not pass")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");

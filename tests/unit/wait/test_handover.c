@@ -24,21 +24,19 @@ static void passes(enum rowlock_strategy strategy)
 	scene_end(&s);
 }
 
-FAKE(lease_passes_without_a_word_to_the_server,
-     "a lease passes without a word to the server")
+FAKE("a lease passes without a word to the server")
 {
 	passes(ROWLOCK_LEASE);
 }
 
-FAKE(row_passes_without_a_word_to_the_server,
-     "a row passes without a word to the server")
+FAKE("a row passes without a word to the server")
 {
 	passes(ROWLOCK_ROW);
 }
 
 /* ---------------------------------------------------------- who gets it */
 
-FAKE(waiter_who_is_late_is_passed_over, "a waiter who is late is passed over")
+FAKE("a waiter who is late is passed over")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock_errinfo err;
@@ -65,8 +63,7 @@ static struct rlk_waker *let_go_locked(struct rowlock *lock)
 	return rlk_hand_over_locked(hold, lock);
 }
 
-FAKE(waiter_who_is_canceled_is_passed_over,
-     "a waiter who is canceled is passed over")
+FAKE("a waiter who is canceled is passed over")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock_errinfo err;
@@ -87,7 +84,7 @@ FAKE(waiter_who_is_canceled_is_passed_over,
 }
 
 /* The hand-over came first, by a hair. */
-FAKE(waiter_who_was_handed_it_has_it, "a waiter who was handed it has it")
+FAKE("a waiter who was handed it has it")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock_errinfo err;
@@ -109,8 +106,7 @@ FAKE(waiter_who_was_handed_it_has_it, "a waiter who was handed it has it")
 	scene_end(&s);
 }
 
-FAKE(hold_that_is_lost_on_the_way_is_asked_for_anew,
-     "a hold that is lost on the way is asked for anew")
+FAKE("a hold that is lost on the way is asked for anew")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");
@@ -141,8 +137,7 @@ FAKE(hold_that_is_lost_on_the_way_is_asked_for_anew,
 
 /* Two threads use one handle at a time: none of them gets what the other is
  * about to have. */
-FAKE(waiter_who_asks_is_not_handed_it_as_well,
-     "a waiter who asks is not handed it as well")
+FAKE("a waiter who asks is not handed it as well")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
@@ -159,7 +154,7 @@ FAKE(waiter_who_asks_is_not_handed_it_as_well,
 	scene_end(&s);
 }
 
-FAKE(only_the_last_level_passes, "only the last level passes")
+FAKE("only the last level passes")
 {
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -185,7 +180,7 @@ FAKE(only_the_last_level_passes, "only the last level passes")
 	scene_end(&s);
 }
 
-FAKE(handle_can_be_the_next_owner, "a handle can be the next owner")
+FAKE("a handle can be the next owner")
 {
 	const struct rowlock_client_options client = fake_options();
 	const struct rowlock_options thread = ROWLOCK_OPTIONS_DEFAULT;
@@ -224,7 +219,7 @@ static void owners_draw(enum rowlock_strategy strategy)
 	scene_end(&s);
 }
 
-FAKE(each_owner_draws_a_token_of_his_own, "each owner draws a token of his own")
+FAKE("each owner draws a token of his own")
 {
 	owners_draw(ROWLOCK_LEASE);
 	fake_setup(state);
@@ -232,8 +227,7 @@ FAKE(each_owner_draws_a_token_of_his_own, "each owner draws a token of his own")
 }
 
 /* Not allowed, and still no harm to the next owner. */
-FAKE(draw_overtaken_by_a_release_is_nobodys_token,
-     "a draw overtaken by a release is nobody's token")
+FAKE("a draw overtaken by a release is nobody's token")
 {
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options handle = ROWLOCK_OPTIONS_DEFAULT;
@@ -255,8 +249,7 @@ FAKE(draw_overtaken_by_a_release_is_nobodys_token,
 	scene_end(&s);
 }
 
-FAKE(loss_is_told_to_the_owner_that_it_has,
-     "a loss is told to the owner that it has")
+FAKE("a loss is told to the owner that it has")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	_Atomic int told_before = 0;
@@ -277,7 +270,7 @@ FAKE(loss_is_told_to_the_owner_that_it_has,
 	scene_end(&s);
 }
 
-FAKE(pings_go_on_after_a_pass, "pings go on after a pass")
+FAKE("pings go on after a pass")
 {
 	struct scene s = scene(ROWLOCK_ROW);
 	unsigned int pings = fake_count(FAKE_CONFIRM);

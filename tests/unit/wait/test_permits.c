@@ -99,8 +99,7 @@ static void await_pause(struct scene *scene, int who)
 	fake_until(is_idle, scene->locks[who]);
 }
 
-FAKE(who_was_refused_has_them_while_it_pauses,
-     "who was refused has what another thread gives up")
+FAKE("who was refused has what another thread gives up")
 {
 	struct scene s = scene();
 
@@ -118,8 +117,7 @@ FAKE(who_was_refused_has_them_while_it_pauses,
 }
 
 /* They are for one who wants more, and Eve stands behind him. */
-FAKE(who_was_refused_is_not_overtaken,
-     "who was refused and wants more is not overtaken")
+FAKE("who was refused and wants more is not overtaken")
 {
 	struct scene s = scene();
 
@@ -146,7 +144,7 @@ static bool has_let_go(void *lock)
 }
 
 /* Nor while its next question is under way: that may be granted. */
-FAKE(who_asks_once_more_is_not_overtaken, "who asks once more is not overtaken")
+FAKE("who asks once more is not overtaken")
 {
 	struct scene s = scene();
 
@@ -182,8 +180,7 @@ static void begin_with_a_question(struct scene *s)
 }
 
 /* The first one's question, which may get it others, does not keep Eve. */
-FAKE(who_stands_behind_a_first_question_has_them,
-     "who stands behind a first question has what is given up")
+FAKE("who stands behind a first question has what is given up")
 {
 	struct scene s = scene();
 
@@ -203,8 +200,7 @@ FAKE(who_stands_behind_a_first_question_has_them,
 }
 
 /* Whether there are nine only the server can tell. */
-FAKE(who_says_a_number_asks_for_it,
-     "who says how many there are is handed none of others")
+FAKE("who says how many there are is handed none of others")
 {
 	struct scene s = scene();
 

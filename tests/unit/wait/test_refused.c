@@ -68,7 +68,7 @@ static void waits_and_gets_it(struct rowlock *lock)
 
 /* ----------------------------------------------------- the pool refuses */
 
-FAKE(try_without_a_connection_says_why, "a try without a connection says why")
+FAKE("a try without a connection says why")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -86,8 +86,7 @@ FAKE(try_without_a_connection_says_why, "a try without a connection says why")
 	end(client, lock);
 }
 
-FAKE(waiter_without_a_connection_goes_on,
-     "a waiter without a connection goes on")
+FAKE("a waiter without a connection goes on")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -103,8 +102,7 @@ FAKE(waiter_without_a_connection_goes_on,
 	end(client, lock);
 }
 
-FAKE(session_without_a_connection_is_told,
-     "a session without a connection is told")
+FAKE("a session without a connection is told")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -121,8 +119,7 @@ FAKE(session_without_a_connection_is_told,
 	end(client, lock);
 }
 
-FAKE(calls_of_a_holder_say_that_all_connections_are_busy,
-     "calls of a holder say that all connections are busy")
+FAKE("calls of a holder say that all connections are busy")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -148,7 +145,7 @@ FAKE(calls_of_a_holder_say_that_all_connections_are_busy,
 
 /* ------------------------------------------------------- making a row */
 
-FAKE(row_that_cannot_be_made_is_told, "a row that cannot be made is told")
+FAKE("a row that cannot be made is told")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -172,8 +169,7 @@ FAKE(row_that_cannot_be_made_is_told, "a row that cannot be made is told")
 	end(client, lock);
 }
 
-FAKE(making_in_others_way_is_tried_again,
-     "making in others' way is tried again")
+FAKE("making in others' way is tried again")
 {
 	static const enum rlk_fault faults[] = { RLK_BUSY, RLK_CONFLICT,
 						 RLK_KILLED, RLK_UNKNOWN,
@@ -191,8 +187,7 @@ FAKE(making_in_others_way_is_tried_again,
 	end(client, lock);
 }
 
-FAKE(making_without_a_connection_is_tried_again,
-     "making without a connection is tried again")
+FAKE("making without a connection is tried again")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -221,8 +216,7 @@ static int wait_in_vain(struct rowlock *lock, struct rowlock_errinfo *err)
 	return code;
 }
 
-FAKE(wait_that_is_never_taken_back_still_times_out,
-     "a wait that is never taken back still times out")
+FAKE("a wait that is never taken back still times out")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -240,8 +234,7 @@ FAKE(wait_that_is_never_taken_back_still_times_out,
 	end(client, lock);
 }
 
-FAKE(wait_for_a_silent_server_is_no_wait_for_others,
-     "a wait for a silent server is no wait for others")
+FAKE("a wait for a silent server is no wait for others")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -264,8 +257,7 @@ FAKE(wait_for_a_silent_server_is_no_wait_for_others,
 	end(client, lock);
 }
 
-FAKE(wait_that_cannot_be_killed_is_taken_back_all_the_same,
-     "a wait that cannot be killed is taken back all the same")
+FAKE("a wait that cannot be killed is taken back all the same")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -281,8 +273,7 @@ FAKE(wait_that_cannot_be_killed_is_taken_back_all_the_same,
 	end(client, lock);
 }
 
-FAKE(lock_that_came_with_the_kill_goes_with_its_connection,
-     "a lock that came with the kill goes with its connection")
+FAKE("a lock that came with the kill goes with its connection")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -298,8 +289,7 @@ FAKE(lock_that_came_with_the_kill_goes_with_its_connection,
 	end(client, lock);
 }
 
-FAKE(grant_that_cannot_be_confirmed_is_none,
-     "a grant that cannot be confirmed is none")
+FAKE("a grant that cannot be confirmed is none")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -322,8 +312,7 @@ FAKE(grant_that_cannot_be_confirmed_is_none,
 
 /* --------------------------------------------------- a holder's calls */
 
-FAKE(release_that_is_always_in_the_way_goes_to_the_chores,
-     "a release that is always in the way goes to the chores")
+FAKE("a release that is always in the way goes to the chores")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -344,7 +333,7 @@ FAKE(release_that_is_always_in_the_way_goes_to_the_chores,
 	end(client, lock);
 }
 
-FAKE(calls_without_an_answer_say_so, "calls without an answer say so")
+FAKE("calls without an answer say so")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -367,8 +356,7 @@ FAKE(calls_without_an_answer_say_so, "calls without an answer say so")
 	end(client, lock);
 }
 
-FAKE(draw_that_never_gets_an_answer_ends_at_the_deadline,
-     "a draw that never gets an answer ends at the deadline")
+FAKE("a draw that never gets an answer ends at the deadline")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");

@@ -14,8 +14,7 @@ static bool nothing_is_lent(void *arg)
 	return fake_lent(RLK_BAY_ROW) == 0;
 }
 
-FAKE(missing_row_is_made_before_it_is_locked,
-     "a missing row is made before it is locked")
+FAKE("a missing row is made before it is locked")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -34,8 +33,7 @@ FAKE(missing_row_is_made_before_it_is_locked,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(try_does_not_wait_and_leaves_no_transaction,
-     "a try does not wait and leaves no transaction")
+FAKE("a try does not wait and leaves no transaction")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -49,7 +47,7 @@ FAKE(try_does_not_wait_and_leaves_no_transaction,
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 }
 
-FAKE(waiting_is_done_in_the_server, "waiting is done in the server")
+FAKE("waiting is done in the server")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
@@ -65,8 +63,7 @@ FAKE(waiting_is_done_in_the_server, "waiting is done in the server")
 	fake_person_end(bob);
 }
 
-FAKE(slice_without_a_grant_is_followed_by_the_next,
-     "a slice without a grant is followed by the next")
+FAKE("a slice without a grant is followed by the next")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -83,7 +80,7 @@ FAKE(slice_without_a_grant_is_followed_by_the_next,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(deadline_takes_the_question_back, "the deadline takes the question back")
+FAKE("the deadline takes the question back")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
@@ -107,8 +104,7 @@ FAKE(deadline_takes_the_question_back, "the deadline takes the question back")
 }
 
 /* The server ends each slice; if it does not, it or the way to it is gone. */
-FAKE(wait_without_end_looks_whether_the_server_is_there,
-     "a wait without end looks whether the server is there")
+FAKE("a wait without end looks whether the server is there")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
@@ -125,7 +121,7 @@ FAKE(wait_without_end_looks_whether_the_server_is_there,
 	fake_person_end(bob);
 }
 
-FAKE(cancel_takes_the_question_back, "cancel takes the question back")
+FAKE("cancel takes the question back")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
@@ -139,8 +135,7 @@ FAKE(cancel_takes_the_question_back, "cancel takes the question back")
 	fake_person_end(bob);
 }
 
-FAKE(grant_that_beats_the_kill_is_a_grant,
-     "a grant that beats the kill is a grant")
+FAKE("a grant that beats the kill is a grant")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
@@ -157,8 +152,7 @@ FAKE(grant_that_beats_the_kill_is_a_grant,
 	fake_person_end(bob);
 }
 
-FAKE(question_that_cannot_be_taken_back_is_fenced,
-     "a question that cannot be taken back is fenced")
+FAKE("a question that cannot be taken back is fenced")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	struct fake_person *bob = fake_person();
@@ -179,7 +173,7 @@ FAKE(question_that_cannot_be_taken_back_is_fenced,
 	fake_person_end(bob);
 }
 
-FAKE(many_waiters_use_one_connection, "many waiters use one connection")
+FAKE("many waiters use one connection")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *first = fake_lock(client, ROWLOCK_ROW, 0, "job");

@@ -36,8 +36,7 @@ static struct one in_line(uint64_t wait_ms)
 	return bob;
 }
 
-FAKE(row_with_a_line_is_waited_for_in_line,
-     "row with a line is waited for in line")
+FAKE("row with a line is waited for in line")
 {
 	struct one bob = in_line(ROWLOCK_FOREVER);
 	uint64_t conn = fake_call(FAKE_ACQUIRE, 0).conn;
@@ -61,8 +60,7 @@ FAKE(row_with_a_line_is_waited_for_in_line,
 }
 
 /* The name may be free. */
-FAKE(wait_behind_a_locked_table_knows_of_no_holder,
-     "wait behind a locked table knows of no holder")
+FAKE("wait behind a locked table knows of no holder")
 {
 	static const struct fake_answer table = { .given = true,
 						  .skip = true,
@@ -81,8 +79,7 @@ FAKE(wait_behind_a_locked_table_knows_of_no_holder,
 	end(&bob);
 }
 
-FAKE(row_without_a_line_is_waited_for_in_its_own_queue_first,
-     "row without a line is waited for in its own queue first")
+FAKE("row without a line is waited for in its own queue first")
 {
 	struct one bob = row_of(client_of(4));
 
@@ -104,7 +101,7 @@ FAKE(row_without_a_line_is_waited_for_in_its_own_queue_first,
 }
 
 /* The answer is remembered for a second. */
-FAKE(no_line_is_looked_for_twice, "no line is looked for twice")
+FAKE("no line is looked for twice")
 {
 	struct one bob = row_of(client_of(4));
 
@@ -122,7 +119,7 @@ FAKE(no_line_is_looked_for_twice, "no line is looked for twice")
 }
 
 /* It keeps the place of the first in line from slice to slice. */
-FAKE(first_in_line_keeps_the_bell, "first in line keeps the bell")
+FAKE("first in line keeps the bell")
 {
 	struct one bob;
 
@@ -141,7 +138,7 @@ FAKE(first_in_line_keeps_the_bell, "first in line keeps the bell")
 	end(&bob);
 }
 
-FAKE(cancel_ends_the_wait_in_line, "cancel ends the wait in line")
+FAKE("cancel ends the wait in line")
 {
 	struct one bob = in_line(ROWLOCK_FOREVER);
 	struct rowlock_errinfo err;
@@ -155,7 +152,7 @@ FAKE(cancel_ends_the_wait_in_line, "cancel ends the wait in line")
 }
 
 /* A KILL QUERY that was meant for the wait ends the letting go of the bell. */
-FAKE(grant_outlives_a_late_kill, "grant outlives a late kill")
+FAKE("grant outlives a late kill")
 {
 	struct one bob = in_line(ROWLOCK_FOREVER);
 
@@ -170,8 +167,7 @@ FAKE(grant_outlives_a_late_kill, "grant outlives a late kill")
 }
 
 /* The row is locked on a connection that is given up: it is asked for again. */
-FAKE(grant_whose_bell_stays_is_not_believed,
-     "grant whose bell stays is not believed")
+FAKE("grant whose bell stays is not believed")
 {
 	static const struct fake_answer no_answer = { .given = true,
 						      .skip = true,

@@ -52,16 +52,14 @@ static void lost_answer(struct fake_answer answer)
 	fake_end(lock, client);
 }
 
-FAKE(attempt_without_an_answer_is_asked_again_behind_a_fence,
-     "an attempt without an answer is asked again behind a fence")
+FAKE("an attempt without an answer is asked again behind a fence")
 {
 	lost_answer(lost_after);
 	fake_setup(state);
 	lost_answer(lost_before);
 }
 
-FAKE(poll_without_an_answer_is_asked_as_a_first_question,
-     "a poll without an answer is asked as a first question")
+FAKE("a poll without an answer is asked as a first question")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -90,8 +88,7 @@ FAKE(poll_without_an_answer_is_asked_as_a_first_question,
 	fake_person_end(bob);
 }
 
-FAKE(request_that_lands_late_is_found_to_be_ours,
-     "a request that lands late is found to be ours")
+FAKE("a request that lands late is found to be ours")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -111,8 +108,7 @@ FAKE(request_that_lands_late_is_found_to_be_ours,
 	fake_person_end(bob);
 }
 
-FAKE(attempt_is_over_once_another_was_seen_to_have_the_name,
-     "an attempt is over once another was seen to have the name")
+FAKE("an attempt is over once another was seen to have the name")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -137,8 +133,7 @@ FAKE(attempt_is_over_once_another_was_seen_to_have_the_name,
 	fake_person_end(bob);
 }
 
-FAKE(attempt_is_not_asked_again_before_the_fence_holds,
-     "an attempt is not asked again before the fence holds")
+FAKE("an attempt is not asked again before the fence holds")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -156,8 +151,7 @@ FAKE(attempt_is_not_asked_again_before_the_fence_holds,
 	fake_person_end(bob);
 }
 
-FAKE(what_cannot_be_settled_in_time_is_removed_later,
-     "what cannot be settled in time is removed later")
+FAKE("what cannot be settled in time is removed later")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -189,8 +183,7 @@ FAKE(what_cannot_be_settled_in_time_is_removed_later,
 
 /* Between the fence and the second question the wait ends: the row of the
  * first may be there. */
-FAKE(wait_that_ends_behind_the_fence_leaves_no_row,
-     "a wait that ends behind the fence leaves no row")
+FAKE("a wait that ends behind the fence leaves no row")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -207,8 +200,7 @@ FAKE(wait_that_ends_behind_the_fence_leaves_no_row,
 	fake_person_end(bob);
 }
 
-FAKE(refusal_behind_the_fence_leaves_no_row,
-     "a refusal behind the fence leaves no row")
+FAKE("a refusal behind the fence leaves no row")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -222,8 +214,7 @@ FAKE(refusal_behind_the_fence_leaves_no_row,
 	fake_pass_until(is_free, NULL);
 }
 
-FAKE(try_whose_time_is_up_behind_the_fence_says_why,
-     "a try whose time is up behind the fence says why")
+FAKE("a try whose time is up behind the fence says why")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -235,8 +226,7 @@ FAKE(try_whose_time_is_up_behind_the_fence_says_why,
 	fake_pass_until(is_free, NULL);
 }
 
-FAKE(answer_held_behind_the_fence_is_believed,
-     "an answer 'held' behind the fence is believed")
+FAKE("an answer 'held' behind the fence is believed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -253,7 +243,7 @@ FAKE(answer_held_behind_the_fence_is_believed,
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
 
-FAKE(request_that_hangs_is_settled_too, "a request that hangs is settled too")
+FAKE("a request that hangs is settled too")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -272,7 +262,7 @@ FAKE(request_that_hangs_is_settled_too, "a request that hangs is settled too")
 	fake_person_end(bob);
 }
 
-FAKE(conflict_is_no_verdict, "a conflict is no verdict")
+FAKE("a conflict is no verdict")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -300,7 +290,7 @@ static bool is_now(void *arg)
 }
 
 /* However long the rests between its questions have become by then. */
-FAKE(try_does_not_rest_beyond_its_time, "a try does not rest beyond its time")
+FAKE("a try does not rest beyond its time")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	int64_t until = fake_now() + (int64_t) client->call_timeout_ms;
@@ -332,7 +322,7 @@ FAKE(try_does_not_rest_beyond_its_time, "a try does not rest beyond its time")
 }
 
 /* What was not answered may have been done: only the same attempt tells. */
-FAKE(conflict_leaves_doubt_as_it_was, "a conflict leaves doubt as it was")
+FAKE("a conflict leaves doubt as it was")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -353,8 +343,7 @@ FAKE(conflict_leaves_doubt_as_it_was, "a conflict leaves doubt as it was")
 	fake_person_end(bob);
 }
 
-FAKE(refusal_is_told_at_once_and_leaves_nothing,
-     "a refusal is told at once and leaves nothing")
+FAKE("a refusal is told at once and leaves nothing")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
