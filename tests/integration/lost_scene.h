@@ -55,7 +55,6 @@ static inline int set_up(void **state)
 	static struct scene scene;
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
 
 	memset(&scene, 0, sizeof(scene));
 	options.call_timeout_ms = test_timeout_ms(4000);

@@ -84,7 +84,6 @@ CASE("a holder that is said to be dead hears by a beat")
 	struct rowlock *next = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(
@@ -157,7 +156,6 @@ CASE("a lease that cannot be broken is deleted by hand")
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(sql,
@@ -186,7 +184,6 @@ CASE("a name that is kept by hand is not granted")
 	    test_actor_start(ROWLOCK_LEASE, other, test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(sql,
@@ -213,7 +210,6 @@ CASE("a row that is locked by hand is waited for in time")
 	struct test_sql *sql = test_sql_open();
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
-	struct rowlock_errinfo err;
 
 	/* The row is made by the first who has it. */
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -246,7 +242,6 @@ CASE("a semaphore has as many permits as is written")
 	struct rowlock *held = make(client, name, 2);
 	struct rowlock *says = make(client, name, 2);
 	struct rowlock *asks = make(client, name, ROWLOCK_PERMITS_STORED);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_semaphore_acquire(held, 2, 0, &err));
 	assert_code(rowlock_semaphore_acquire(asks, 1, 0, &err), ROWLOCK_EBUSY,
@@ -289,7 +284,6 @@ CASE("numbers that are locked by hand are waited for in time")
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *semaphore;
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 	uint64_t token;
 	int code;

@@ -60,8 +60,6 @@ static int end_inside(void **state)
 
 static void assert_is_free(const struct inside *inside)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(inside->rival, 0, &err));
 	assert_ok(rowlock_release(inside->rival, &err));
 }
@@ -78,7 +76,6 @@ INSIDE("a transaction has it until it ends")
 {
 	static const char *const ends[] = { "COMMIT", "ROLLBACK" };
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
 		assert_ok(rowlock_acquire_in_transaction(
@@ -103,7 +100,6 @@ INSIDE("it ends with its connection")
 {
 	const struct inside *inside = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire_in_transaction(inside->lock, mysql, 0, &err));
 	mysql_close(mysql);
@@ -166,7 +162,6 @@ INSIDE("who waits reads what was committed before")
 {
 	const struct inside *inside = *state;
 	struct waiting waiting;
-	struct rowlock_errinfo err;
 
 	say(inside->mysql,
 	    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
@@ -188,7 +183,6 @@ INSIDE("a wait ends in time, or when it is canceled")
 	const struct inside *inside = *state;
 	MYSQL *other = connect_to(test_dsn(), 0);
 	struct waiting waiting;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(inside->rival, 0, &err));
 	assert_code(rowlock_acquire_in_transaction(inside->lock, inside->mysql,
@@ -224,7 +218,6 @@ INSIDE("a wait outlasts the server's time-out")
 {
 	const struct inside *inside = *state;
 	struct waiting waiting;
-	struct rowlock_errinfo err;
 
 	say(inside->mysql, "SET SESSION innodb_lock_wait_timeout = 1");
 	assert_ok(rowlock_acquire(inside->rival, 0, &err));
@@ -240,7 +233,6 @@ INSIDE("a wait outlasts the server's time-out")
 INSIDE("tokens are drawn with the transaction")
 {
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 	uint64_t first = 0;
 	uint64_t second = 0;
 	uint64_t third = 0;
@@ -289,7 +281,6 @@ INSIDE("tokens are drawn with the transaction")
 INSIDE("a token that cannot be drawn leaves the lock")
 {
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	say(inside->mysql, "SET SESSION innodb_lock_wait_timeout = 1");
@@ -317,7 +308,6 @@ INSIDE("a token that cannot be drawn leaves the lock")
 INSIDE("a transaction that ended unnoticed has nothing")
 {
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	for (enum ending ending = 0; ending < ENDINGS; ending++) {
@@ -344,7 +334,6 @@ INSIDE("a transaction may last longer than a call")
 	    test_client_options(test_ttl_ms(TTL_MS));
 	struct rowlock_client *client;
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 	uint64_t first = 0;
 	uint64_t second = 0;
 
@@ -381,7 +370,6 @@ static uint64_t statements(const struct inside *inside)
 INSIDE("a row that does not come is not asked for again and again")
 {
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 
 	say(inside->mysql, "CREATE TEMPORARY TABLE business_lock (name "
 			   "VARCHAR(100) PRIMARY KEY, info VARCHAR(255), "
@@ -411,7 +399,6 @@ INSIDE("what it cannot do is refused")
 	MYSQL *closed = mysql_init(NULL);
 	const my_bool on = 1;
 	const my_bool off = 0;
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_code(rowlock_acquire_in_transaction(inside->lock, NULL, 0, &err),

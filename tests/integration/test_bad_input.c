@@ -34,7 +34,6 @@ static char *repeat(const char *word, int times, const char *end)
 static void refused_name(struct rowlock_client *client, const char *name)
 {
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_new(client, name, NULL, &lock, &err), ROWLOCK_ENAME,
 		    &err);
@@ -78,7 +77,6 @@ CASE("a name of 100 characters is not cut")
 	struct rowlock *a = test_lock(client, ROWLOCK_LEASE, 0, one);
 	struct rowlock *b =
 	    test_lock(client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, two);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(a, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_acquire(b, (uint64_t) test_patience_ms(), &err));
@@ -96,7 +94,6 @@ static void refused_client(struct rowlock_client_options options, int want,
 			   const char *named)
 {
 	struct rowlock_client *client = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_client_new(&options, &client, &err), want, &err);
 	assert_null(client);
@@ -145,7 +142,6 @@ CASE("a TTL of one second or one day is taken")
 		struct rowlock_client *client = test_client(ttls[i]);
 		struct rowlock *lock =
 		    test_lock(client, ROWLOCK_LEASE, 0, test_name("bound"));
-		struct rowlock_errinfo err;
 
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		assert_true(rowlock_remaining_ms(lock) <= ttls[i]);
@@ -159,7 +155,6 @@ static void refused_lock(struct rowlock_client *client,
 			 struct rowlock_options options, const char *named)
 {
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_new(client, "x", &options, &lock, &err),
 		    ROWLOCK_EINVAL, &err);
@@ -196,7 +191,6 @@ CASE("calls out of turn are refused and change nothing")
 	const char *name = test_name("turn");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 	struct test_sql *sql = test_sql_open();
 	char *before, *after;
 	uint64_t token;
@@ -259,7 +253,6 @@ CASE("no message shows a password")
 {
 	struct rowlock_client_options options = test_client_options(TTL_MS);
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	char *dsn = dsn_but("password=hunter2");
 
 	options.dsn = dsn;
@@ -349,7 +342,6 @@ CASE("NULL is refused")
 {
 	struct rowlock_client *client = test_client(1000);
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_int_equal(wrong_with_null(client, lock), 0);
 	assert_code(rowlock_acquire(NULL, 0, &err), ROWLOCK_EINVAL, &err);

@@ -19,7 +19,6 @@ static void refused(int want, const char *named)
 {
 	struct rowlock_client_options options = test_client_options(10000);
 	struct rowlock_client *client = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_client_new(&options, &client, &err), want, &err);
 	assert_null(client);
@@ -127,7 +126,6 @@ CASE("a key that is a prefix of the name is refused, and renames no hold")
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(60000);
 	struct rowlock *held = test_lock(client, ROWLOCK_LEASE, 0, "prefix-1");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	test_sql(root, "%s", prefix);
@@ -177,7 +175,6 @@ CASE("a token at the bound is told, with what to type")
 		const char *name = test_name("bound");
 		struct rowlock *lock =
 		    test_lock(client, strategies[i], 0, name);
-		struct rowlock_errinfo err;
 		uint64_t token = 0;
 		char *row;
 
@@ -223,7 +220,6 @@ CASE("so is a floor, and its advice keeps what it stands for")
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("floor"));
 	struct rowlock *drawn =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("drawn"));
-	struct rowlock_errinfo err;
 	uint64_t token = 0, last = 0;
 	char *update;
 
@@ -261,7 +257,6 @@ CASE("a server that takes no writes is told apart")
 	const char *name = test_name("readonly");
 	struct rowlock_client *client = test_client(10000);
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 
 	test_sql(root, "SET GLOBAL read_only = 1");
 	refused(ROWLOCK_EREADONLY, NULL);
@@ -282,7 +277,6 @@ static void no_room(enum rowlock_strategy strategy)
 	const char *name = test_name("no-room");
 	struct rowlock *lock = test_lock(client, strategy, 0, name);
 	struct rowlock *rival = test_lock(other, strategy, 0, name);
-	struct rowlock_errinfo err;
 	uint64_t since = test_now_ns();
 	uint64_t token;
 
@@ -329,7 +323,6 @@ CASE("a row is let go where nothing more can be prepared")
 	const char *name = test_name("unprepared");
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rowlock *rival = test_lock(other, ROWLOCK_ROW, 0, name);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	test_sql(root, "SET GLOBAL max_prepared_stmt_count = 0");
@@ -362,7 +355,6 @@ CASE("odd global settings do no harm")
 	for (i = 0; i < TEST_SIZE(odd); i++) {
 		const char *name = test_name("odd");
 		struct rowlock_client *client, *other;
-		struct rowlock_errinfo err;
 		struct rowlock *a, *b;
 
 		test_sql(root, "SET GLOBAL %s", odd[i][0]);
@@ -391,7 +383,6 @@ CASE("a server without room for connections is told apart")
 	struct rowlock_client *client = test_client(test_ttl_ms(1500));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("full"));
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	test_sql(root, "SET GLOBAL max_connections = 10");

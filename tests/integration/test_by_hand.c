@@ -63,7 +63,6 @@ CASE("one row of several that is deleted is missed")
 	struct test_event lost[4];
 	struct rowlock *locks[4];
 	struct rowlock *others[2];
-	struct rowlock_errinfo err;
 
 	assert_ok(
 	    rowlock_multilock_new(client, names, 2, NULL, &locks[0], &err));
@@ -107,7 +106,6 @@ CASE("a session that a dump brings back as it was is given up")
 	struct rowlock *lock = test_lock(other, ROWLOCK_LEASE, 0, back);
 	struct test_sql *sql = test_sql_open();
 	uint64_t began = test_now_ns();
-	struct rowlock_errinfo err;
 	uint64_t session;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);

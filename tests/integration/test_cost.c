@@ -39,7 +39,6 @@ static void nothing(struct rowlock *lock)
 
 static void pairs(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	int i;
 
 	for (i = 0; i < PAIRS; i++) {
@@ -50,7 +49,6 @@ static void pairs(struct rowlock *lock)
 
 static void tries(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	int i;
 
 	for (i = 0; i < PAIRS; i++)
@@ -60,7 +58,6 @@ static void tries(struct rowlock *lock)
 
 static void reentries(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	int i;
 
 	for (i = 0; i < PAIRS; i++)
@@ -99,7 +96,6 @@ CASE("re-entry costs no statement")
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("again"));
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(count(sql, reentries, lock), 0);
@@ -207,7 +203,6 @@ CASE("a beat is one statement, and a look for 256 holds another")
 	uint64_t asked = 0, spent, beaten;
 	struct sight first, last;
 	struct rowlock *locks[HOLDS];
-	struct rowlock_errinfo err;
 	int i;
 
 	for (i = 0; i < HOLDS; i++) {

@@ -20,7 +20,6 @@ struct person {
 
 static void *want_it(void *arg)
 {
-	struct rowlock_errinfo err;
 	struct person *person = arg;
 
 	person->code = rowlock_acquire(person->lock, ROWLOCK_FOREVER, &err);
@@ -71,7 +70,6 @@ static uint64_t crowd(enum rowlock_strategy strategy)
 	const char *name = test_name("crowd");
 	uint64_t peak = 0, began;
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock *first;
 	size_t i;
 

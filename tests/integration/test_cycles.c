@@ -77,7 +77,6 @@ static void await_connections(struct test_sql *sql, uint64_t n)
 
 static void cycle(struct rowlock *lock, int n)
 {
-	struct rowlock_errinfo err;
 	int i;
 
 	for (i = 0; i < n; i++) {

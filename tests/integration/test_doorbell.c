@@ -153,7 +153,6 @@ static void ends_without_a_bell(void (*end)(struct test_sql *sql,
 	struct rowlock_client *client = client_of(4, ttl_ms);
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 	struct test_actor holder;
 	struct waiter waiter;
 
@@ -181,8 +180,6 @@ static void ends_without_a_bell(void (*end)(struct test_sql *sql,
 static void by_release(struct test_sql *sql, struct rowlock_client *client,
 		       struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	(void) sql;
 	(void) client;
 	assert_ok(rowlock_release(lock, &err));
@@ -192,7 +189,6 @@ static void by_release(struct test_sql *sql, struct rowlock_client *client,
 static void lost(struct test_sql *sql, struct rowlock *lock)
 {
 	uint64_t since = test_now_ns();
-	struct rowlock_errinfo err;
 
 	while (rowlock_held(lock))
 		test_keep_waiting(since, "the hold of '%s' to be lost",
@@ -204,8 +200,6 @@ static void lost(struct test_sql *sql, struct rowlock *lock)
 static void by_break(struct test_sql *sql, struct rowlock_client *client,
 		     struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(
 	    rowlock_break(client, ROWLOCK_LEASE, rowlock_name(lock), &err));
 	lost(sql, lock);
@@ -225,8 +219,6 @@ static void by_eviction(struct test_sql *sql, struct rowlock_client *client,
 static void by_hand(struct test_sql *sql, struct rowlock_client *client,
 		    struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	(void) client;
 	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 rowlock_name(lock));

@@ -57,7 +57,6 @@ static struct rowlock_observer *observe(struct rowlock_client *client,
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_observer *observer = NULL;
-	struct rowlock_errinfo err;
 
 	*seen = (struct seen){ .event = test_event_new() };
 	options.interval_ms = INTERVAL_MS;
@@ -82,7 +81,6 @@ static struct rowlock *candidate(struct rowlock_client *client,
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *election = NULL;
-	struct rowlock_errinfo err;
 
 	options.lock_options = &lock;
 	lock.strategy = strategy;
@@ -94,8 +92,6 @@ static struct rowlock *candidate(struct rowlock_client *client,
 
 static void end_candidate(struct rowlock *election)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(election, &err));
 }
 
@@ -109,7 +105,6 @@ CASE("an observer is told of each leader")
 	struct rowlock *b =
 	    candidate(other, name, ROWLOCK_LEASE, "10.0.0.2:80");
 	struct rowlock_observer *observer;
-	struct rowlock_errinfo err;
 	struct seen seen;
 	uint64_t term;
 
@@ -158,7 +153,6 @@ static uint64_t make_old(struct test_sql *sql, const char *name)
 static void collect_tokens(void)
 {
 	struct rowlock_client *client = test_client(60000);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_reap(client, NULL, NULL, &err));
 	test_client_end(client);
@@ -176,7 +170,6 @@ CASE("the end of a long reign is told")
 	struct test_sql *sql = test_sql_open();
 	struct seen seen = { .event = test_event_new() };
 	struct seen others;
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	assert_ok(rowlock_acquire(election, 0, &err));
@@ -212,7 +205,6 @@ CASE("the holder of the lock leads")
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(10000));
 	struct rowlock *election = candidate(client, name, ROWLOCK_LEASE, NULL);
 	struct rowlock_observer *observer;
-	struct rowlock_errinfo err;
 	struct seen seen;
 	int64_t token;
 
@@ -245,7 +237,6 @@ static void broken_leader_is_told(enum rowlock_strategy strategy)
 	const char *name = test_name("broken");
 	struct rowlock *election = candidate(client, name, strategy, NULL);
 	struct test_event lost = test_event_new();
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	rowlock_on_lost(election, note_loss, &lost);
@@ -309,7 +300,6 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 	const char *name = test_name("fork");
 	struct rowlock *election = NULL;
 	struct rowlock_observer *observer;
-	struct rowlock_errinfo err;
 	struct seen seen;
 	int status;
 	pid_t pid;
@@ -347,7 +337,6 @@ CASE("an election costs what its lock costs")
 	struct rowlock *election =
 	    candidate(client, test_name("cost"), ROWLOCK_LEASE, NULL);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 	uint64_t before, cost, least = UINT64_MAX;
 
 	for (int round = 0; round < 5; round++) {

@@ -131,7 +131,6 @@ CASE("names are compared byte by byte")
 					     "\xf0\x9f\x94\x92" };
 	struct rowlock *locks[2 * TEST_SIZE(words)];
 	const char *base = test_name("bytes");
-	struct rowlock_errinfo err;
 	size_t i, n = TEST_SIZE(words);
 	char name[128];
 

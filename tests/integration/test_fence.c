@@ -73,12 +73,12 @@ static void assert_passed(const struct site *site, uint64_t token,
 }
 
 /* A transaction of the holder with @token; what its fence says. */
-static int pay(MYSQL *mysql, uint64_t token, struct rowlock_errinfo *err)
+static int pay(MYSQL *mysql, uint64_t token, struct rowlock_errinfo *reterr)
 {
 	int code;
 
 	say(mysql, "START TRANSACTION");
-	code = rowlock_fence(mysql, "account/1", token, err);
+	code = rowlock_fence(mysql, "account/1", token, reterr);
 	if (!code)
 		say(mysql, "UPDATE " ACCOUNTS
 			   " SET balance = balance - 10 WHERE id = 1");
@@ -89,7 +89,6 @@ static int pay(MYSQL *mysql, uint64_t token, struct rowlock_errinfo *err)
 FENCE("an earlier holder does not write behind a later one")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(pay(site->mysql, 7, &err));
 	assert_passed(site, 7, 1);
@@ -121,7 +120,6 @@ FENCE("an earlier holder does not write behind a later one")
 FENCE("it sees what is committed, whatever a snapshot shows")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	say(site->mysql, "SET SESSION sql_mode = ''");
 	say(site->mysql, "SET SESSION TRANSACTION ISOLATION LEVEL "
@@ -145,7 +143,6 @@ FENCE("it sees what is committed, whatever a snapshot shows")
 FENCE("what is rolled back has not passed")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	say(site->mysql, "SET SESSION autocommit = 0");
 	assert_ok(rowlock_fence(site->mysql, "account/1", 9, &err));
@@ -163,7 +160,6 @@ struct later {
 static void *pay_later(void *data)
 {
 	struct later *later = data;
-	struct rowlock_errinfo err;
 
 	later->code = pay(later->mysql, 9, &err);
 	mysql_thread_end();
@@ -175,7 +171,6 @@ FENCE("a later holder waits for a transaction that has passed")
 {
 	const struct site *site = *state;
 	struct later later = { .mysql = site->other };
-	struct rowlock_errinfo err;
 	uint64_t since;
 	pthread_t thread;
 
@@ -209,7 +204,6 @@ FENCE("a later holder waits for a transaction that has passed")
 FENCE("without a transaction it is refused")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_fence(site->mysql, "account/1", 7, &err),
 		    ROWLOCK_EINVAL, &err);
@@ -222,7 +216,6 @@ FENCE("without a transaction it is refused")
 FENCE("a transaction that ended unnoticed is none")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	for (enum ending ending = 0; ending < ENDINGS; ending++) {
 		say(site->mysql, "START TRANSACTION");
@@ -248,7 +241,6 @@ FENCE("what is no resource, token or connection is refused")
 	MYSQL *closed = mysql_init(NULL);
 	const my_bool on = 1;
 	const my_bool off = 0;
-	struct rowlock_errinfo err;
 	char longest[102];
 
 	say(site->mysql, "START TRANSACTION");
@@ -296,7 +288,6 @@ FENCE("what is no resource, token or connection is refused")
 FENCE("a database without a fence is told how to make it")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	say(site->mysql, "DROP TABLE lock_fence");
 	assert_code(pay(site->mysql, 7, &err), ROWLOCK_ESCHEMA, &err);

@@ -34,7 +34,6 @@ struct holds {
 static struct holds hold_both(void)
 {
 	struct holds holds = { .client = test_client(test_ttl_ms(TTL_MS)) };
-	struct rowlock_errinfo err;
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
@@ -47,7 +46,6 @@ static struct holds hold_both(void)
 
 static void still_held(struct holds *holds)
 {
-	struct rowlock_errinfo err;
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
@@ -109,7 +107,6 @@ static void run_nothing(struct rowlock *lock, void *arg)
 
 static int call_lock(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	if (rowlock_acquire(lock, 0, &err) != ROWLOCK_EFORKED)
@@ -131,7 +128,6 @@ static int call_lock(struct rowlock *lock)
 
 static int call_client(struct rowlock_client *client)
 {
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 
 	if (rowlock_new(client, "x", NULL, &lock, &err) != ROWLOCK_EFORKED)
@@ -194,7 +190,6 @@ static int open_its_own(struct holds *holds)
 	struct rowlock_client_options options = test_client_options(TTL_MS);
 	struct rowlock_options strategy = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 	size_t i;
 

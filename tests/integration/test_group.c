@@ -74,7 +74,6 @@ static void *take_turns(void *arg)
 	struct person *person = arg;
 
 	for (int i = 0; i < person->rounds && !over; i++) {
-		struct rowlock_errinfo err = { 0 };
 		uint64_t token;
 
 		if (rowlock_acquire(person->lock, person->wait_ms, &err) ||
@@ -213,7 +212,6 @@ CASE("the release of a row that is tied up says so")
 	struct rowlock_client *other = test_client(30000);
 	struct test_sql *sql = test_server_root();
 	struct rowlock *lock, *next;
-	struct rowlock_errinfo err;
 
 	lock = test_lock(client, ROWLOCK_LEASE, 0, test_name("tied-release"));
 	next = test_lock(other, ROWLOCK_LEASE, 0, rowlock_name(lock));
@@ -277,7 +275,6 @@ static void tied_up_token_keeps_nobody_else(enum rowlock_strategy strategy)
 	struct rowlock_client *client;
 	struct person waiter;
 	struct rowlock *held, *free_one;
-	struct rowlock_errinfo err;
 	uint64_t since;
 
 	options.wait_connections = 1;

@@ -20,7 +20,6 @@ static uint64_t status(MYSQL *mysql, const char *name)
 GUARD("what is written under the lock is committed")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -40,7 +39,6 @@ GUARD("what is written under the lock is committed")
 GUARD("what is written by a stale holder is not")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -51,7 +49,6 @@ GUARD("what is written by a stale holder is not")
 GUARD("a stale holder cannot begin")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	steal(app);
 	assert_code(rowlock_begin(app->lock, app->mysql, 0, &err),
@@ -64,7 +61,6 @@ GUARD("a stale holder cannot begin")
 GUARD("what is rolled back is not committed")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -93,7 +89,6 @@ GUARD("a transaction that has ended is not committed")
 		{ "SET autocommit = 1", 90 },
 	};
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	/* After something was written, and at once. */
 	for (size_t i = 0; i < 2 * TEST_SIZE(ends); i++) {
@@ -137,7 +132,6 @@ GUARD("rows that cannot be rolled back are told")
 {
 	static const char *const engines[] = { "MyISAM", "MEMORY" };
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	char sql[96];
 
 	if (!lets_kinds_mix(app))
@@ -192,7 +186,6 @@ GUARD("a transaction that has ended is not rolled back")
 		"SET autocommit = 1"
 	};
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
 		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
@@ -214,7 +207,6 @@ GUARD("a transaction that has ended is not rolled back")
 GUARD("what ended before a loss is told")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 4; i++) {
 		bool ends = i % 2;
@@ -248,7 +240,6 @@ GUARD("what ended before a loss is told")
 GUARD("a count of another's is no loss")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (int release = 0; release < 2; release++) {
 		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
@@ -282,7 +273,6 @@ GUARD("a count of another's is no loss")
 GUARD("a row that is not found is looked for")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	if (try_to_say(app->mysql, "SET SESSION innodb_snapshot_isolation = 1"))
 		return;
@@ -329,7 +319,6 @@ GUARD("a deadlock that is overlooked is not committed")
 	MYSQL *other = connect_to(test_dsn(), 0);
 	unsigned int ours;
 	pthread_t thread;
-	struct rowlock_errinfo err;
 
 	/* The server ends the transaction that has written less: ours. */
 	say(other, "SET innodb_lock_wait_timeout = 50");
@@ -364,7 +353,6 @@ GUARD("a deadlock that is overlooked is not committed")
 GUARD("savepoints of the caller are his")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	say(app->mysql, "SAVEPOINT a");
@@ -378,7 +366,6 @@ GUARD("savepoints of the caller are his")
 GUARD("a snapshot is of the begin")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
 	test_sql(app->sql, "UPDATE guard_test SET balance = 7 WHERE id = 1");
@@ -403,7 +390,6 @@ GUARD("an open transaction is in nobody's way")
 	struct rowlock *other =
 	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("beside"));
 	struct test_sql *nowait = test_sql_open();
-	struct rowlock_errinfo err;
 
 	test_sql(nowait, "SET innodb_lock_wait_timeout = 1");
 	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
@@ -429,7 +415,6 @@ GUARD("an open transaction is in nobody's way")
 static uint64_t statements_of(const struct app *app, unsigned int flags)
 {
 	uint64_t before = status(app->mysql, "Questions");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, flags, &err));
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
@@ -445,7 +430,6 @@ GUARD("a begin asks for what it does not know")
 	uint64_t asking = statements_of(app, 0);
 	/* Without the question, and the isolation level that it takes. */
 	uint64_t knowing = asking - 2;
-	struct rowlock_errinfo err;
 
 	assert_int_equal(statements_of(app, 0), knowing);
 	assert_int_equal(statements_of(app, 0), knowing);
@@ -468,7 +452,6 @@ GUARD("what cannot begin is refused")
 	struct rowlock *other =
 	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("other"));
 	MYSQL *closed = mysql_init(NULL);
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_begin(app->lock, NULL, 0, &err), ROWLOCK_EINVAL,
 		    &err);
@@ -517,7 +500,6 @@ GUARD("a hold has one transaction, and stays")
 {
 	const struct app *app = *state;
 	MYSQL *second = connect_to(test_dsn(), CLIENT_MULTI_STATEMENTS);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	assert_code(rowlock_begin(app->lock, second, 0, &err), ROWLOCK_EHELD,
@@ -540,7 +522,6 @@ GUARD("a hold has one transaction, and stays")
 GUARD("a result that is not read stops the commit")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -561,7 +542,6 @@ GUARD("a result that is not read stops the commit")
 GUARD("a result that is not read ends with the rollback")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -593,7 +573,6 @@ GUARD("another thread has no say")
 {
 	const struct app *app = *state;
 	struct stranger stranger = { .app = app };
-	struct rowlock_errinfo err;
 	pthread_t thread;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
@@ -613,7 +592,6 @@ GUARD("another thread has no say")
 GUARD("a connection that is gone commits nothing")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -635,7 +613,6 @@ GUARD("a connection that is gone commits nothing")
 GUARD("a connection that is gone rolls back")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);

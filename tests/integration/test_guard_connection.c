@@ -13,7 +13,6 @@ GUARD("a connection that is new commits nothing")
 {
 	struct app *app = *state;
 	my_bool on = 1;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -43,7 +42,6 @@ GUARD("the driver does not reconnect in a transaction")
 {
 	const struct app *app = *state;
 	my_bool on = 1;
-	struct rowlock_errinfo err;
 
 	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
 	for (int i = 0; i < 4; i++) {
@@ -82,7 +80,6 @@ GUARD("a session that is reset is not said to be rolled back")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = app->mysql;
-	struct rowlock_errinfo err;
 	char schema[128];
 
 	snprintf(schema, sizeof(schema), "%s", mysql->db);
@@ -122,7 +119,6 @@ GUARD("a transaction that is open is seen by all")
 	struct rowlock *lease =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("second"));
 	struct rowlock *row = test_lock(client, ROWLOCK_ROW, 0, app->name);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lease, 0, &err));
 	/* One that asks, and one that does not. */
@@ -148,7 +144,6 @@ GUARD("a new connection has nothing open")
 {
 	struct app *app = *state;
 	my_bool on = 1;
-	struct rowlock_errinfo err;
 
 	mysql_close(app->mysql);
 	app->mysql = mysql_init(NULL);

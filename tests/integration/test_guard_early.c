@@ -39,7 +39,6 @@ GUARD("nobody ends the hold while it is open")
 {
 	const struct app *app = *state;
 	MYSQL *other = somebody_else();
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_begin(app->lock, app->mysql,
@@ -63,7 +62,6 @@ GUARD("the owner may ask while it is open")
 {
 	const struct app *app = *state;
 	uint64_t token = 0;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql,
 				ROWLOCK_EARLY_GUARD | ROWLOCK_SNAPSHOT, &err));
@@ -84,7 +82,6 @@ GUARD("the owner may ask while it is open")
 GUARD("its snapshot is taken at its begin")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql,
 				ROWLOCK_EARLY_GUARD | ROWLOCK_SNAPSHOT, &err));
@@ -105,7 +102,6 @@ GUARD("others are told while it is open")
 	struct rowlock *same = test_lock(client, ROWLOCK_LEASE, 0, app->name);
 	struct rowlock *beside =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("beside"));
-	struct rowlock_errinfo err;
 
 	assert_ok(
 	    rowlock_begin(app->lock, app->mysql, ROWLOCK_EARLY_GUARD, &err));
@@ -128,7 +124,6 @@ static void who_was_late_commits(const struct app *app, unsigned int flags,
 	struct test_actor next = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
 	struct test_event lost = test_event_new();
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_new(app->client, name, &options, &lock, &err));

@@ -10,7 +10,6 @@
 LOST("an answer that is lost is found out")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = ANSWER_IS_LOST;
 	assert_ok(rowlock_commit(scene->lock, scene->mysql, &err));
@@ -23,8 +22,6 @@ LOST("an answer that is lost is found out")
 /* In a transaction behind which the row is counted from 0 again. */
 static void begin_at_the_largest_count(const struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
 	test_sql(scene->sql,
 		 "UPDATE business_lease SET guards = %u WHERE name = '%s'",
@@ -41,7 +38,6 @@ static void begin_at_the_largest_count(const struct scene *scene)
 LOST("an answer is found out at the largest count")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	begin_at_the_largest_count(scene);
 	scene->relay.fate = ANSWER_IS_LOST;
@@ -54,7 +50,6 @@ LOST("an answer is found out at the largest count")
 LOST("an answer that stays away is found out")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = ANSWER_STAYS_AWAY;
 	assert_ok(rowlock_commit(scene->lock, scene->mysql, &err));
@@ -67,7 +62,6 @@ LOST("an answer that stays away is found out")
 LOST("a commit that is late does not take place")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = QUESTION_IS_LATE;
 	assert_code(rowlock_commit(scene->lock, scene->mysql, &err),
@@ -82,7 +76,6 @@ LOST("a commit that is late does not take place")
 LOST("a late commit does nothing at the largest count")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	begin_at_the_largest_count(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -98,7 +91,6 @@ LOST("the next transaction knows what a late one left")
 {
 	struct scene *scene = *state;
 	MYSQL *next = mysql_init(NULL);
-	struct rowlock_errinfo err;
 
 	assert_non_null(next);
 	assert_non_null(mysql_real_connect(next, test_dsn(), NULL, NULL, NULL,
@@ -123,7 +115,6 @@ LOST("the next transaction knows what a late one left")
 LOST("a count that is behind is no verdict")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	for (int release = 0; release < 2; release++) {
 		test_sql(scene->sql,
@@ -167,7 +158,6 @@ LOST("a count that is behind is no verdict")
 LOST("the outcome under a lost hold is not known")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_sql(scene->sql,
 				  "UPDATE business_lease SET attempt = attempt "
@@ -186,7 +176,6 @@ LOST("the outcome under a lost hold is not known")
 static void count_by_text(const struct scene *scene)
 {
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 	char *end;
 
 	assert_ok(rowlock_guard_sql(scene->lock, text, sizeof(text), &err));
@@ -201,7 +190,6 @@ static void count_by_text(const struct scene *scene)
 LOST("a text that counts is not taken for a commit")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	count_by_text(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -217,7 +205,6 @@ LOST("a text that counts is not taken for a commit")
 LOST("texts that count are not taken for the question")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	count_by_text(scene);
 	count_by_text(scene);
@@ -232,7 +219,6 @@ LOST("texts that count are not taken for the question")
 LOST("a release beside it did not take place")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	count_by_text(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -246,8 +232,6 @@ LOST("a release beside it did not take place")
 /* Its row is locked from here on. */
 static void begin_early(const struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
 	assert_ok(rowlock_begin(scene->lock, scene->mysql, ROWLOCK_EARLY_GUARD,
 				&err));
@@ -260,7 +244,6 @@ static void begin_early(const struct scene *scene)
 LOST("a late commit with an early guard is ended")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	begin_early(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -283,7 +266,6 @@ LOST("a late commit with an early guard is ended")
 LOST("a late release with an early guard is ended")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	begin_early(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -298,7 +280,6 @@ LOST("a late release with an early guard is ended")
 LOST("a commit with an early guard is found out")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	for (int lost = 0; lost < 2; lost++) {
 		begin_early(scene);
@@ -321,7 +302,6 @@ LOST("a commit with an early guard is found out")
 LOST("a rollback with an early guard frees the row")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	begin_early(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -339,7 +319,6 @@ LOST("a number that is another's is not killed")
 {
 	struct scene *scene = *state;
 	MYSQL *other = mysql_init(NULL);
-	struct rowlock_errinfo err;
 
 	assert_non_null(other);
 	assert_non_null(mysql_real_connect(other, test_dsn(), NULL, NULL, NULL,
@@ -361,7 +340,6 @@ LOST("a number that is another's is not killed")
 LOST("a begin that breaks is none")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
 	test_sql(scene->sql, "DELETE FROM business_lease WHERE name = '%s'",

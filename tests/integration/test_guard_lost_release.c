@@ -14,7 +14,6 @@
 LOST("a release that was committed is found out")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = ANSWER_IS_LOST;
 	assert_ok(rowlock_commit_release(scene->lock, scene->mysql, &err));
@@ -28,7 +27,6 @@ LOST("a release that was committed is found out")
 LOST("a release that is late does not take place")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = QUESTION_IS_LATE;
 	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
@@ -43,7 +41,6 @@ LOST("a release that is late does not take place")
 static struct rowlock *begin_under_a_maximum(const struct scene *scene)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 
 	options.max_hold_ms = test_ttl_ms(TTL_MS);
@@ -65,7 +62,6 @@ LOST("a release under a maximum is found out")
 {
 	struct scene *scene = *state;
 	struct rowlock *lock = begin_under_a_maximum(scene);
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = ANSWER_IS_LOST;
 	assert_ok(rowlock_commit_release(lock, scene->mysql, &err));
@@ -102,7 +98,6 @@ LOST("a receipt outlasts the maximum")
 	struct releasing releasing = { .scene = scene };
 	struct rowlock_client *reaper = test_client(test_ttl_ms(TTL_MS));
 	uint64_t began = test_now_ns();
-	struct rowlock_errinfo err;
 	pthread_t thread;
 
 	releasing.lock = begin_under_a_maximum(scene);
@@ -125,7 +120,6 @@ LOST("a late release under a maximum does not take place")
 {
 	struct scene *scene = *state;
 	struct rowlock *lock = begin_under_a_maximum(scene);
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = QUESTION_IS_LATE;
 	assert_code(rowlock_commit_release(lock, scene->mysql, &err),
@@ -141,7 +135,6 @@ LOST("a late release under a maximum does not take place")
 LOST("a release of what is gone is not known")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_sql(scene->sql,
 				  "DELETE FROM business_lease WHERE name = "

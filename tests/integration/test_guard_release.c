@@ -21,7 +21,6 @@ static bool is_free(const struct app *app)
 GUARD("data and release are one commit")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -43,7 +42,6 @@ GUARD("data and release are one commit")
 GUARD("what is not committed is not released")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -73,7 +71,6 @@ GUARD("a name that is to stay taken is not given back")
 						 .at_least_ms = 3600000 };
 	const char *name = test_name("stays");
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_new(app->client, name, &options, &lock, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -95,7 +92,6 @@ GUARD("free leaves an open transaction alone")
 	const struct app *app = *state;
 	struct rowlock *lock =
 	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("transaction"));
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_begin(lock, app->mysql, 0, &err));
@@ -137,7 +133,6 @@ GUARD("what another handle has is not released")
 	struct rowlock *nested = test_lock(app->client, ROWLOCK_LEASE,
 					   ROWLOCK_OWNER_THREAD, app->name);
 	struct stranger stranger = { .app = app, .lock = nested };
-	struct rowlock_errinfo err;
 	pthread_t thread;
 
 	assert_ok(rowlock_release(app->lock, &err));
@@ -165,7 +160,6 @@ GUARD("what another handle has is not released")
 GUARD("a stale holder releases nothing")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -184,7 +178,6 @@ GUARD("who waits has it next")
 	const struct app *app = *state;
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, app->name, test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
@@ -210,20 +203,20 @@ struct waiting {
 static void *wait_here(void *arg)
 {
 	struct waiting *waiting = arg;
-	struct rowlock_errinfo *err = &waiting->err;
+	struct rowlock_errinfo *reterr = &waiting->err;
 
-	waiting->code = rowlock_acquire(waiting->lock, test_patience_ms(), err);
+	waiting->code =
+	    rowlock_acquire(waiting->lock, test_patience_ms(), reterr);
 	if (!waiting->code)
-		waiting->code = rowlock_verify(waiting->lock, err);
+		waiting->code = rowlock_verify(waiting->lock, reterr);
 	if (!waiting->code)
-		waiting->code = rowlock_release(waiting->lock, err);
+		waiting->code = rowlock_release(waiting->lock, reterr);
 	return NULL;
 }
 
 GUARD("a deleted row is not handed over")
 {
 	struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 20; i++) {
 		struct waiting waiting = {
@@ -256,7 +249,6 @@ static int count(const struct rowlock_entry *entry, void *arg)
 GUARD("a receipt is not listed")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	unsigned int shown = 0;
 
 	assert_int_equal(
@@ -282,7 +274,6 @@ GUARD("receipts go with the client")
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("receipt"));
-	struct rowlock_errinfo err;
 	uint64_t session = 0;
 
 	/* Three times the room for them in one statement. */
@@ -309,7 +300,6 @@ GUARD("receipts of the dead are reaped")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
 
 	test_sql(app->sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "

@@ -77,7 +77,6 @@ static void copy_lease(const struct app *app, bool there)
 GUARD("another server is refused")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	MYSQL *other;
 
 	if (!given_dsn())
@@ -101,7 +100,6 @@ GUARD("another server is refused")
 GUARD("a server in another's place commits nothing")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	unsigned long id;
 	MYSQL mysql;
 
@@ -137,7 +135,6 @@ GUARD("a server in another's place commits nothing")
 GUARD("an account without the right is told")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	MYSQL *mysql = connect_with(app, "");
 
 	assert_code(rowlock_begin(app->lock, mysql, 0, &err), ROWLOCK_EAUTH,
@@ -214,7 +211,6 @@ static void grant_beside(const struct app *app)
 static void use_beside(const struct app *app, struct rowlock *row, MYSQL *mysql,
 		       int codes[4])
 {
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	codes[0] = rowlock_begin(app->lock, mysql, 0, &err);
@@ -238,7 +234,6 @@ GUARD("another database will do with the rights")
 	MYSQL *mysql = connect_beside(app);
 	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
 	struct test_sql *root = test_server_root();
-	struct rowlock_errinfo err;
 	int codes[4];
 
 	/* So that its row is there. */
@@ -289,7 +284,6 @@ GUARD("an account without rights may call the guard")
 	const struct app *app = *state;
 	MYSQL *mysql = connect_with(app, "");
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	make_procedure();
 	assert_ok(rowlock_guard_call(app->lock, text, sizeof(text), &err));
@@ -315,7 +309,6 @@ GUARD("a server that takes no writes commits nothing")
 {
 	const struct app *app = *state;
 	struct test_sql *root = test_server_root();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -334,7 +327,6 @@ GUARD("a server that takes no writes commits nothing")
 GUARD("what is written on a stale snapshot is not")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	try_to_say(app->mysql, "SET SESSION innodb_snapshot_isolation = 1");
 	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
@@ -360,7 +352,6 @@ GUARD("a transaction begins on a new connection")
 {
 	struct app *app = *state;
 	my_bool on = 1;
-	struct rowlock_errinfo err;
 	unsigned long before;
 
 	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
@@ -412,7 +403,6 @@ GUARD("a rollback that is refused is said again")
 {
 	struct app app = *(struct app *) *state;
 	struct proxy *proxy = refuse_rollback(&app, "match=1");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app.lock, app.mysql, 0, &err));
 	take_ten(&app);
@@ -431,7 +421,6 @@ GUARD("a session that cannot be had as it was is ended")
 {
 	struct app app = *(struct app *) *state;
 	struct proxy *proxy = refuse_rollback(&app, "always");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app.lock, app.mysql, 0, &err));
 	take_ten(&app);
@@ -474,7 +463,6 @@ GUARD("a name that cannot be said is refused")
 	struct rowlock_client *client;
 	struct rowlock *lease;
 	struct rowlock *row;
-	struct rowlock_errinfo err;
 	uint64_t token;
 	char dsn[512];
 
@@ -513,7 +501,6 @@ GUARD("an open transaction keeps no table")
 	static const unsigned int flags[] = { 0, ROWLOCK_SNAPSHOT };
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	test_sql(app->sql, "SET SESSION lock_wait_timeout = 1");
 	/* From here on each begin asks. */
@@ -544,7 +531,6 @@ GUARD("who has lost it locks nothing")
 	struct rowlock *lock;
 	struct rowlock *same =
 	    test_lock(app.client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, name);
-	struct rowlock_errinfo err;
 
 	options.call_timeout_ms = 1000; /* as long as it tries to roll back */
 	client = test_client_with(&options);

@@ -15,7 +15,6 @@
 GUARD("the session is as it was")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	say(app->mysql, "SET autocommit = 0");
 	say(app->mysql, "SET completion_type = 'CHAIN'");
@@ -40,7 +39,6 @@ GUARD("several statements are forbidden again")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
@@ -67,7 +65,6 @@ GUARD("several statements are as the application has them")
 {
 	static const unsigned long flags[] = { 0, CLIENT_MULTI_STATEMENTS };
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(flags); i++) {
 		MYSQL *mysql = connect_to(test_dsn(), flags[i]);
@@ -92,7 +89,6 @@ GUARD("answers are read in each character set")
 	static const char *const sets[] = { "utf16", "utf16le", "utf32",
 					    "ucs2",  "binary",  "latin1" };
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	char sql[64];
 
 	for (size_t i = 0; i < TEST_SIZE(sets); i++) {
@@ -123,7 +119,6 @@ GUARD("answers are read in each character set")
 GUARD("a transaction that ended unnoticed is not in the way")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (enum ending ending = 0; ending < ENDINGS; ending++) {
 		say(app->mysql, "START TRANSACTION");
@@ -146,7 +141,6 @@ GUARD("a transaction that ended unnoticed is not in the way")
 GUARD("autocommit is as the server had it")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	say(app->mysql, "SET autocommit = 0");
 	assert_false(mysql_reset_connection(app->mysql));
@@ -160,7 +154,6 @@ GUARD("autocommit is as the server had it")
 GUARD("a limit of the session's is not ours")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	say(app->mysql, "SET SESSION sql_select_limit = 0");
 	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
@@ -194,7 +187,6 @@ struct old {
 static void begin_old(struct old *old, struct rowlock_client *client,
 		      unsigned int number)
 {
-	struct rowlock_errinfo err;
 	char sql[96];
 
 	*old = (struct old){ .name = test_name("old"),
@@ -215,7 +207,6 @@ static void begin_old(struct old *old, struct rowlock_client *client,
 static void end_old(const struct old *old, struct test_sql *sql,
 		    unsigned int number)
 {
-	struct rowlock_errinfo err;
 	bool done = false;
 
 	switch (number % ENDS) {

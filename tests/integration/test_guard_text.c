@@ -39,8 +39,6 @@ static unsigned int commit_by_text(const struct app *app, const char *text)
 
 static void commit_one(const struct app *app)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
 }
@@ -49,7 +47,6 @@ GUARD("the guard is told as text")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
 	for (int i = 0; i < 2; i++) {
@@ -74,7 +71,6 @@ GUARD("the first answer of the guard's text judges")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
 	steal(app);
@@ -90,7 +86,6 @@ GUARD("a client that passes over errors commits nothing")
 	const struct app *app = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 	char *next = text;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
@@ -119,7 +114,6 @@ GUARD("a row is counted up for ever")
 	static const uint32_t own = (1u << 28) - 1;
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
 	for (size_t i = 0; i < TEST_SIZE(numbers); i++) {
@@ -141,7 +135,6 @@ GUARD("the guard of an earlier hold is none")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
 	assert_ok(rowlock_release(app->lock, &err));
@@ -163,7 +156,6 @@ static void *hold_it_here(void *lock)
 GUARD("a hold whose guard was told is not handed over")
 {
 	struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 20; i++) {
 		char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -197,7 +189,6 @@ GUARD("a guard that cannot be told is refused")
 	struct rowlock *other =
 	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("other"));
 	char text[ROWLOCK_GUARD_SQL_SIZE] = "as it was";
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_guard_sql(app->lock, NULL, 0, &err), ROWLOCK_EINVAL,
 		    &err);

@@ -32,10 +32,11 @@ struct crowd {
 	struct test_event let_go;
 };
 
-static void note_failure(struct crowd *crowd, const struct rowlock_errinfo *err)
+static void note_failure(struct crowd *crowd,
+			 const struct rowlock_errinfo *error)
 {
 	if (atomic_fetch_add(&crowd->failed, 1) == 0)
-		crowd->why = *err;
+		crowd->why = *error;
 }
 
 static void *take_turn(void *arg)
@@ -43,7 +44,6 @@ static void *take_turn(void *arg)
 	struct crowd *crowd = arg;
 	struct rowlock *lock =
 	    test_lock(crowd->client, crowd->strategy, 0, crowd->name);
-	struct rowlock_errinfo err;
 	unsigned int place;
 
 	if (atomic_fetch_add(&crowd->coming, 1) + 1 == CROWD)
@@ -71,7 +71,6 @@ static uint64_t round_of(struct crowd *crowd, struct test_sql *sql)
 {
 	struct rowlock *first =
 	    test_lock(crowd->client, crowd->strategy, 0, crowd->name);
-	struct rowlock_errinfo err;
 	pthread_t threads[CROWD];
 	uint64_t before, after;
 	int i;
@@ -202,7 +201,6 @@ static void *take_again_and_again(void *arg)
 	struct greedy *greedy = arg;
 	struct rowlock *lock =
 	    test_lock(greedy->client, greedy->strategy, 0, greedy->name);
-	struct rowlock_errinfo err;
 
 	while (!greedy->stop)
 		if (rowlock_acquire(lock, (uint64_t) test_patience_ms(),

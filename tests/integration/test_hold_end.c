@@ -24,7 +24,6 @@ CASE("a break is noticed by the next beat")
 	uint64_t ttl = test_ttl_ms(TTL_MS);
 	struct rowlock_client *breaker = test_client(ttl);
 	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
-	struct rowlock_errinfo err;
 	uint64_t began;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -50,7 +49,6 @@ CASE("a break is noticed by verify at once")
 	const char *name = test_name("break");
 	struct rowlock_client *breaker = test_client(60000);
 	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, 60000);
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "verify"), 0);
@@ -67,7 +65,6 @@ CASE("a break is noticed by verify at once")
 CASE("a break of what nobody holds says so")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
 
 	assert_code(
 	    rowlock_break(client, ROWLOCK_LEASE, test_name("none"), &err),
@@ -86,7 +83,6 @@ CASE("a row is broken, or the message says who can do it")
 	struct rowlock_client *breaker = test_client(TTL_MS);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_ROW, name, test_ttl_ms(2 * TTL_MS));
-	struct rowlock_errinfo err;
 	int code;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -116,7 +112,6 @@ CASE("a process ends its own row without the right to KILL")
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rowlock *next = test_lock(other, ROWLOCK_ROW, 0, name);
 	struct test_event lost = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, count, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -146,7 +141,6 @@ static void past_its_maximum(enum rowlock_strategy strategy)
 	struct test_event lost = test_event_new();
 	const char *name = test_name("maximum");
 	struct test_actor next = test_actor_start(strategy, name, 10000);
-	struct rowlock_errinfo err;
 	struct rowlock *lock = NULL;
 
 	options.strategy = strategy;

@@ -25,7 +25,6 @@ CASE("an idle client has few statements and connections")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *clients[CLIENTS];
-	struct rowlock_errinfo err;
 	uint64_t since, statements, connections;
 
 	for (int i = 0; i < CLIENTS; i++) {

@@ -23,7 +23,6 @@ static struct rowlock *make(struct rowlock_client *client, const char *name,
 	const struct rowlock_options options = { .size = sizeof(options),
 						 .at_least_ms = at_least_ms };
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_new(client, name, &options, &lock, &err));
 	return lock;
@@ -31,16 +30,12 @@ static struct rowlock *make(struct rowlock_client *client, const char *name,
 
 static void hold_for_a_moment(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 }
 
 static void expect(struct rowlock *lock, uint64_t wait_ms, int code)
 {
-	struct rowlock_errinfo err = { 0 };
-
 	test_code(rowlock_acquire(lock, wait_ms, &err), code, &err, "acquire",
 		  __FILE__, __LINE__);
 }
@@ -69,7 +64,6 @@ static struct seen look(struct rowlock_client *client, const char *name)
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct seen seen = { .entries = 0 };
-	struct rowlock_errinfo err;
 
 	options.name = name;
 	options.flags = ROWLOCK_LIST_LEASES;
@@ -100,7 +94,6 @@ CASE("a released lock stays taken, as nobody's, until it is broken")
 	struct rowlock *lock = make(client, name, HOUR_MS);
 	struct rowlock *rival = make(other, name, 0);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(look(other, name).state, ROWLOCK_STATE_HELD);
@@ -133,7 +126,6 @@ CASE("a dead holder leaves it taken")
 	struct rowlock_client *other = test_client(TTL_MS);
 	struct rowlock *rival = make(other, name, 0);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 	pid_t holder = holder_start(test_ttl_ms(SHORT_TTL_MS), have_it,
 				    (void *) (uintptr_t) name);
 	uint64_t since = test_now_ns();
@@ -166,7 +158,6 @@ CASE("it is free when the time is over")
 	struct rowlock_client *other = test_client(TTL_MS);
 	struct rowlock *lock = make(client, name, 400);
 	struct rowlock *rival = make(other, name, 0);
-	struct rowlock_errinfo err;
 
 	hold_for_a_moment(lock);
 	expect(rival, (uint64_t) test_patience_ms(), 0);
@@ -185,7 +176,6 @@ CASE("a hold that lasts longer lives on, and ends as any other")
 	struct rowlock *rival = make(other, name, 0);
 	struct test_sql *sql = test_sql_open();
 	uint64_t since = test_now_ns();
-	struct rowlock_errinfo err;
 	uint64_t keep;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -259,7 +249,6 @@ CASE("a clock that was set back is outlasted")
 	struct rowlock *lock = make(client, name, 500);
 	struct rowlock *rival = make(other, name, 0);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	hold_for_a_moment(lock);
 	assert_true(test_sql(sql,
@@ -329,7 +318,6 @@ CASE("execute keeps the name")
 	const struct rowlock_options options = { .size = sizeof(options),
 						 .at_least_ms = HOUR_MS };
 	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
 	int runs = 0;
 
 	assert_ok(

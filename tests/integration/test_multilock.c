@@ -41,7 +41,6 @@ static struct rowlock *make_with(struct rowlock_client *client,
 				 const struct rowlock_options *options)
 {
 	struct rowlock *multilock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_multilock_new(client, names->pointers, names->count,
 					options, &multilock, &err));
@@ -56,8 +55,6 @@ static struct rowlock *make(struct rowlock_client *client,
 
 static void end(struct rowlock *multilock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(multilock, &err));
 }
 
@@ -76,7 +73,6 @@ static uint64_t rows_of(struct test_sql *sql, const struct names *names)
 static int try(struct rowlock_client *client, const char *name)
 {
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 	int code = rowlock_acquire(lock, 0, &err);
 
 	if (!code)
@@ -91,7 +87,6 @@ CASE("all names of a multi-lock are held, or none")
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct names names;
 	struct rowlock *one;
 
@@ -166,7 +161,6 @@ CASE("who waits for a multi-lock holds nothing")
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct wait waiting;
 	struct names names;
 	struct rowlock *one;
@@ -196,7 +190,6 @@ CASE("a wait for a multi-lock ends by time, or by cancel")
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct wait waiting;
 	struct names names;
 	struct rowlock *one;
@@ -227,7 +220,6 @@ static void come_free(unsigned int flags)
 	struct rowlock *multilock;
 	struct rowlock_client *client;
 	struct test_actor actor;
-	struct rowlock_errinfo err;
 	struct names names;
 
 	options.flags |= flags;
@@ -265,7 +257,6 @@ CASE("all names are lost with one that is broken")
 	struct test_loss told = { .event = test_event_new() };
 	struct rowlock *multilock;
 	struct rowlock *next;
-	struct rowlock_errinfo err;
 	struct names names;
 
 	name_them(&names, "broken", NAMES);
@@ -297,7 +288,6 @@ CASE("each name of a multi-lock has its tokens")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	uint64_t tokens[NAMES];
 	struct names names;
 	struct rowlock *one;
@@ -344,7 +334,6 @@ CASE("a multi-lock has a maximum and an info")
 	struct test_sql *sql = test_sql_open();
 	struct test_loss told = { .event = test_event_new() };
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct names names;
 
 	options.info = "row 12";
@@ -390,8 +379,6 @@ static uint64_t cost(struct test_sql *sql, struct rowlock *multilock,
 
 static void verify(struct rowlock *multilock, const struct names *names)
 {
-	struct rowlock_errinfo err;
-
 	(void) names;
 	assert_ok(rowlock_verify(multilock, &err));
 	assert_true(rowlock_held(multilock));
@@ -399,7 +386,6 @@ static void verify(struct rowlock *multilock, const struct names *names)
 
 static void draw_twice(struct rowlock *multilock, const struct names *names)
 {
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	for (int i = 0; i < 2; i++)
@@ -411,8 +397,6 @@ static void draw_twice(struct rowlock *multilock, const struct names *names)
 static void hold_and_draw_twice(struct rowlock *multilock,
 				const struct names *names)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(multilock, 0, &err));
 	draw_twice(multilock, names);
 	assert_ok(rowlock_release(multilock, &err));
@@ -420,8 +404,6 @@ static void hold_and_draw_twice(struct rowlock *multilock,
 
 static void try_in_vain(struct rowlock *multilock, const struct names *names)
 {
-	struct rowlock_errinfo err;
-
 	(void) names;
 	assert_code(rowlock_acquire(multilock, 0, &err), ROWLOCK_EBUSY, &err);
 }
@@ -430,7 +412,6 @@ CASE("a set costs two statements, however many names")
 {
 	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	for (size_t count = 1; count <= ROWLOCK_MULTILOCK_MAX; count *= 4) {
 		struct rowlock *multilock;
@@ -465,7 +446,6 @@ CASE("each other call on a multi-lock has its price")
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *multilock;
 	struct rowlock *other;
-	struct rowlock_errinfo err;
 	struct names names;
 
 	name_them(&names, "price", NAMES);
@@ -495,8 +475,8 @@ static void expect(struct rowlock_client *client, const char *const *names,
 		   int code, const char *says)
 {
 	struct rowlock *multilock = (void *) &multilock;
-	struct rowlock_errinfo err = { 0 };
 
+	err = (struct rowlock_errinfo){ 0 };
 	assert_code(rowlock_multilock_new(client, names, count, options,
 					  &multilock, &err),
 		    code, &err);
@@ -514,7 +494,6 @@ CASE("bad input for a multi-lock is refused")
 	const char *feed[] = { "a", "b\nc" };
 	const char *empty[] = { "a", "" };
 	struct names names;
-	struct rowlock_errinfo err;
 
 	name_them(&names, "many", ROWLOCK_MULTILOCK_MAX + 1);
 	expect(client, twice, 0, NULL, ROWLOCK_EINVAL, "0 names");
@@ -543,7 +522,6 @@ CASE("who holds a name of it does not wait for himself")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct names names;
 	struct rowlock *one;
 
@@ -567,7 +545,6 @@ CASE("who has lost a name of it is not in the way")
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct names names;
 	struct rowlock *one;
 

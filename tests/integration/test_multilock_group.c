@@ -53,7 +53,6 @@ static void make(struct person *people, struct rowlock_client *client,
 		 const char *word, size_t step)
 {
 	for (int i = 0; i < THREADS; i++) {
-		struct rowlock_errinfo err;
 		const char *pointers[NAMES];
 		char names[NAMES][100];
 
@@ -75,8 +74,6 @@ static void make(struct person *people, struct rowlock_client *client,
 
 static void end(struct person *people)
 {
-	struct rowlock_errinfo err;
-
 	for (int i = 0; i < THREADS; i++)
 		assert_ok(rowlock_try_free(people[i].multilock, &err));
 }
@@ -97,8 +94,6 @@ static void *take_turns(void *arg)
 	struct person *person = arg;
 
 	for (int i = 0; i < person->rounds && !over; i++) {
-		struct rowlock_errinfo err = { 0 };
-
 		if (rowlock_acquire(person->multilock,
 				    (uint64_t) test_patience_ms(), &err)) {
 			person->failures++;

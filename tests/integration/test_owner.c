@@ -21,7 +21,6 @@ CASE("a handle whose hold was lost leaves the next hold alone")
 	struct rowlock *a = test_lock(one, ROWLOCK_LEASE, 0, name);
 	struct rowlock *b = test_lock(two, ROWLOCK_LEASE, 0, name);
 	struct rowlock *c = test_lock(one, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -49,7 +48,6 @@ CASE("tokens grow from hold to hold and stay in a hold")
 {
 	const char *name = test_name("token");
 	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
 	uint64_t last = 0, token, same;
 	size_t i;
 

@@ -46,7 +46,6 @@ static struct found look(struct rowlock_client *client,
 			 const struct rowlock_list_options *options)
 {
 	struct found found = { .entries = 0 };
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_list(client, options, remember, &found, &err));
 	return found;
@@ -112,7 +111,6 @@ CASE("list takes a shell's pattern")
 	const char *base = test_name("pattern");
 	static const char *const ends[] = { "a1", "a2", "b%", "b_" };
 	struct rowlock *locks[TEST_SIZE(ends)];
-	struct rowlock_errinfo err;
 	char name[128];
 	size_t i;
 
@@ -153,7 +151,6 @@ static void *reap(void *arg)
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct reaping *reaping = arg;
-	struct rowlock_errinfo err;
 
 	options.batch = 7;
 	reaping->result.size = sizeof(reaping->result);
@@ -290,7 +287,6 @@ CASE("a locked dead neighbour is in the way once")
 	for (unsigned int i = 10; i < 30; i++) {
 		char one[128];
 		struct rowlock *lock;
-		struct rowlock_errinfo err;
 
 		snprintf(one, sizeof(one), "%s %u", name, i);
 		lock = test_lock(client, ROWLOCK_LEASE, 0, one);
@@ -379,7 +375,6 @@ CASE("execute runs a function under the lock")
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
 	struct seen seen = { .other = &a };
-	struct rowlock_errinfo err;
 
 	assert_ok(
 	    rowlock_execute(client, name, NULL, 10000, be_run, &seen, &err));
@@ -409,7 +404,6 @@ struct breaking {
 static void lose_it(struct rowlock *lock, void *arg)
 {
 	struct breaking *breaking = arg;
-	struct rowlock_errinfo err;
 
 	(void) lock;
 	assert_ok(rowlock_break(breaking->client, ROWLOCK_LEASE, breaking->name,
@@ -422,7 +416,6 @@ CASE("execute tells that the lock was lost meanwhile")
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock_client *other = test_client(TTL_MS);
 	struct breaking breaking = { other, name };
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_execute(client, name, NULL, 10000, lose_it,
 				    &breaking, &err),

@@ -84,8 +84,6 @@ static void let_it_write(const struct scene *scene, bool read_only)
 
 static void assert_refused(const struct scene *scene, unsigned int flags)
 {
-	struct rowlock_errinfo err;
-
 	assert_code(rowlock_begin(scene->app->lock, scene->mysql, flags, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_non_null(strstr(err.message, "a replica of it"));
@@ -99,7 +97,6 @@ THERE("no transaction begins on a replica")
 					      ROWLOCK_SNAPSHOT |
 						  ROWLOCK_EARLY_GUARD };
 	const struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	for (int read_only = 0; read_only < 2; read_only++) {
 		let_it_write(scene, read_only);
@@ -117,7 +114,6 @@ THERE("no transaction is committed on a replica")
 {
 	const struct scene *scene = *state;
 	const struct app *app = scene->app;
-	struct rowlock_errinfo err;
 	unsigned long id;
 	char dsn[512];
 	MYSQL mysql;
@@ -152,7 +148,6 @@ THERE("no transaction is committed on a replica")
 THERE("no lock is acquired in a transaction on a replica")
 {
 	const struct scene *scene = *state;
-	struct rowlock_errinfo err;
 	uint64_t token = 4711;
 
 	/* So that its row is there. */
@@ -188,7 +183,6 @@ THERE("no lock is acquired in a transaction on a replica")
 THERE("a fence that takes no writes is told")
 {
 	const struct scene *scene = *state;
-	struct rowlock_errinfo err;
 	char text[4096];
 
 	read_sql("fence.sql", text, sizeof(text));
@@ -214,7 +208,6 @@ THERE("a server of another number is another one")
 	const struct scene *scene = *state;
 	const struct app *app = scene->app;
 	struct test_sql *root = test_server_root();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);

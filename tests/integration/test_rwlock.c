@@ -14,7 +14,6 @@
 CASE("many read, or one writes")
 {
 	struct pair pair = pair_new("many");
-	struct rowlock_errinfo err;
 
 	assert_int_equal(rw_held(pair.one), RW_NONE);
 	assert_code(rowlock_release(pair.one.reader, &err), ROWLOCK_ENOTHELD,
@@ -52,7 +51,6 @@ CASE("a lock of the same name is another lock")
 	struct pair pair = pair_new("plain");
 	struct rowlock *lock =
 	    test_lock(pair.clients[0], ROWLOCK_LEASE, 0, pair.name);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	expect_write(pair.two, 0);
@@ -65,7 +63,6 @@ CASE("a lock of the same name is another lock")
 CASE("a handle reads as often as it releases")
 {
 	struct pair pair = pair_new("nest");
-	struct rowlock_errinfo err;
 
 	expect_read(pair.one, 0);
 	expect_read(pair.one, 0);
@@ -88,7 +85,6 @@ CASE("a writer that waits keeps new readers out")
 	struct pair pair = pair_new("intent");
 	struct rowlock_client *third = test_client(test_ttl_ms(TTL_MS));
 	struct rw late = make(third, pair.name);
-	struct rowlock_errinfo err;
 	struct wait reading;
 	struct wait writing;
 
@@ -123,7 +119,6 @@ CASE("a writer that waits keeps new readers out")
 CASE("a wait to read or to write ends by time, or by cancel")
 {
 	struct pair pair = pair_new("over");
-	struct rowlock_errinfo err;
 	struct wait waiting;
 
 	/* For readers. */
@@ -182,7 +177,6 @@ static void outlive(rw_call dead, rw_call next, unsigned int flags)
 	pid_t holder = start_holder(name, dead);
 	struct rowlock_client *client;
 	struct rw rwlock;
-	struct rowlock_errinfo err;
 
 	options.flags |= flags;
 	client = test_client_with(&options);
@@ -224,7 +218,6 @@ CASE("a loss is told to all who share a row")
 				 make(client, pair.name) };
 	struct test_loss told[2] = { { .event = test_event_new() },
 				     { .event = test_event_new() } };
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		rowlock_on_lost(readers[i].reader, test_loss_note, &told[i]);
@@ -259,7 +252,6 @@ CASE("a loss is told to all who share a row")
 CASE("a break ends whoever reads or writes")
 {
 	struct pair pair = pair_new("broken");
-	struct rowlock_errinfo err;
 
 	assert_code(
 	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err),
@@ -327,8 +319,6 @@ static void remove_rows(const struct pair *pair)
 
 static void break_name(const struct pair *pair)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(
 	    rowlock_break(pair->clients[0], ROWLOCK_LEASE, pair->name, &err));
 }
@@ -338,7 +328,6 @@ static void break_name(const struct pair *pair)
 static void wait_while(const char *word, void (*ends)(const struct pair *pair))
 {
 	struct pair pair = pair_new(word);
-	struct rowlock_errinfo err;
 	struct wait writing;
 
 	expect_read(pair.one, 0);
@@ -389,8 +378,6 @@ static void read_and_release(struct rw rwlock)
 
 static void join_and_release(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rw_read(rwlock, 1000, &err));
 	release(rwlock);
 }
@@ -403,8 +390,6 @@ static void write_and_release(struct rw rwlock)
 
 static void go_up_and_down(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
-
 	expect_read(rwlock, 0);
 	assert_ok(rw_upgrade(rwlock, 0, &err));
 	assert_ok(rw_downgrade(rwlock, 0, &err));
@@ -413,7 +398,6 @@ static void go_up_and_down(struct rw rwlock)
 
 static void read_with_a_token(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	expect_read(rwlock, 0);
@@ -432,8 +416,6 @@ static void nest(struct rw rwlock)
 
 static void verify(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_verify(rwlock.reader, &err));
 }
 
@@ -445,7 +427,6 @@ CASE("reading and writing cost what they should")
 	const char *name = test_name("cost");
 	struct rw first;
 	struct rw rwlock;
-	struct rowlock_errinfo err;
 
 	options.handover_ms = 60000;
 	client = test_client_with(&options);
@@ -474,7 +455,6 @@ CASE("readers that come all the time let a writer in")
 	struct pair pair = pair_new("relay");
 	struct rw other = make(pair.clients[0], pair.name);
 	struct rw turns[2] = { pair.one, other };
-	struct rowlock_errinfo err;
 	uint64_t began = test_now_ns();
 	struct wait writing;
 	uint64_t passes = 0;
@@ -519,7 +499,6 @@ static int use_all(struct rw rwlock)
 CASE("a child of fork() has nothing of a read/write lock")
 {
 	struct pair pair = pair_new("fork");
-	struct rowlock_errinfo err;
 	int status;
 	pid_t pid;
 
@@ -542,8 +521,8 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 			   const char *says)
 {
 	struct rw rw = { (void *) &rw, (void *) &rw };
-	struct rowlock_errinfo err = { 0 };
 
+	err = (struct rowlock_errinfo){ 0 };
 	assert_code(rowlock_rwlock_new(client, name, options, &rw.reader,
 				       &rw.writer, &err),
 		    code, &err);
@@ -558,7 +537,6 @@ CASE("bad input for a read/write lock is refused")
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
 	struct rw rwlock = make(client, test_name("bad"));
-	struct rowlock_errinfo err;
 
 	expect_refusal(client, NULL, NULL, ROWLOCK_ENAME, "NULL");
 	expect_refusal(client, "", NULL, ROWLOCK_ENAME, "is empty");

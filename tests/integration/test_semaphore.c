@@ -19,7 +19,6 @@ CASE("as many come in as there are, all they want or none")
 	struct pair pair = pair_new("many", 3);
 	struct rowlock *third =
 	    make(pair.clients[0], pair.name, ROWLOCK_PERMITS_STORED);
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_release(pair.one, &err), ROWLOCK_ENOTHELD, &err);
 	expect_count(pair.clients[0], pair.name, 0, 0);
@@ -54,7 +53,6 @@ CASE("a lock of the same name is another lock")
 	struct pair pair = pair_new("plain", 1);
 	struct rowlock *lock =
 	    test_lock(pair.clients[0], ROWLOCK_LEASE, 0, pair.name);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	expect(pair.two, 1, 0);
@@ -117,7 +115,6 @@ CASE("a try asks the server while another thread does")
 	struct rowlock *one;
 	struct rowlock *two;
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	uint64_t began;
 	struct wait wait;
 	int code;
@@ -243,7 +240,6 @@ CASE("a wait for permits ends by time, or by cancel")
 {
 	struct pair pair = pair_new("over", 2);
 	struct rowlock *other = make(pair.clients[0], pair.name, 2);
-	struct rowlock_errinfo err;
 	struct wait wait;
 
 	expect(pair.one, 1, 0);
@@ -298,8 +294,6 @@ static void acquire_and_release(const struct act *act)
 
 static void verify(const struct act *act)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_verify(act->semaphore, &err));
 }
 
@@ -310,8 +304,6 @@ static void count(const struct act *act)
 
 static void resize(const struct act *act)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_semaphore_resize(act->client, act->name, 50, &err));
 }
 
@@ -371,8 +363,8 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 			   const char *says)
 {
 	struct rowlock *semaphore = (void *) &semaphore;
-	struct rowlock_errinfo err = { 0 };
 
+	err = (struct rowlock_errinfo){ 0 };
 	assert_code(rowlock_semaphore_new(client, name, permits, options,
 					  &semaphore, &err),
 		    code, &err);
@@ -388,7 +380,6 @@ CASE("bad input is refused, and changes nothing")
 	const char *name = test_name("bad");
 	struct rowlock *semaphore = make(client, name, 3);
 	unsigned int had[2] = { 7, 8 };
-	struct rowlock_errinfo err;
 
 	expect_refusal(client, NULL, 1, NULL, ROWLOCK_ENAME, "NULL");
 	expect_refusal(client, "", 1, NULL, ROWLOCK_ENAME, "is empty");
@@ -452,7 +443,6 @@ static int use_all(struct rowlock_client *client, struct rowlock *semaphore)
 CASE("a child of fork() has nothing of a semaphore")
 {
 	struct pair pair = pair_new("fork", 2);
-	struct rowlock_errinfo err;
 	int status;
 	pid_t pid;
 

@@ -47,7 +47,6 @@ static void outlive(unsigned int flags)
 			     start_holder(name, 5, 1) };
 	struct rowlock_client *client;
 	struct rowlock *semaphore;
-	struct rowlock_errinfo err;
 
 	options.flags |= flags;
 	client = test_client_with(&options);
@@ -76,8 +75,6 @@ CASE("permits of clients that were seen dead come back")
 /* Until it acquires again, which starts afresh. */
 static void expect_lost(struct rowlock *semaphore)
 {
-	struct rowlock_errinfo err;
-
 	assert_code(rowlock_verify(semaphore, &err), ROWLOCK_ELOST, &err);
 	expect(semaphore, 1, 0);
 	release(semaphore);
@@ -118,7 +115,6 @@ CASE("who loses one of his permits is told, and has none")
 CASE("a break ends whoever has permits")
 {
 	struct pair pair = pair_new("broken", 3);
-	struct rowlock_errinfo err;
 
 	expect(pair.one, 2, 0);
 	expect(pair.two, 1, 0);
@@ -137,7 +133,6 @@ CASE("a maximum ends all permits of an acquire")
 	struct pair pair = pair_new("maximum", 2);
 	struct rowlock *semaphore = NULL;
 	struct test_loss told = { .event = test_event_new() };
-	struct rowlock_errinfo err;
 
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_semaphore_new(pair.clients[0], pair.name, 2, &options,
@@ -162,7 +157,6 @@ CASE("who says another number of permits is refused")
 	struct rowlock *other =
 	    make(pair.clients[0], pair.name, ROWLOCK_PERMITS_STORED);
 	struct rowlock *five = make(pair.clients[0], pair.name, 5);
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_semaphore_acquire(other, 1, 0, &err),
 		    ROWLOCK_EINVAL, &err);
@@ -193,7 +187,6 @@ CASE("no more come in than a lowered number allows")
 {
 	struct pair pair = pair_new("lowered", ROWLOCK_PERMITS_STORED);
 	struct rowlock *had[6];
-	struct rowlock_errinfo err;
 	unsigned int used = 6;
 
 	assert_ok(

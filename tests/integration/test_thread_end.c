@@ -96,7 +96,6 @@ static void is_lost_by_an_end(enum rowlock_strategy strategy, enum end end)
 	struct rowlock *lock = test_lock(client, strategy, 0, name);
 	struct rowlock *heir = test_lock(other, strategy, 0, name);
 	struct loss loss = { .told = test_event_new() };
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, note_loss, &loss);
 	acquire_and_end(lock, end);
@@ -124,7 +123,6 @@ CASE("a thread that ends while it holds loses the hold")
 CASE("a handle's hold outlives the thread that took it")
 {
 	const char *name = test_name("handle");
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = test_client(TTL_MS);
@@ -142,7 +140,6 @@ CASE("a handle's hold outlives the thread that took it")
 CASE("who waits for it in the same client has it next")
 {
 	const char *name = test_name("next");
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = test_client(TTL_MS);
@@ -177,7 +174,6 @@ CASE("a handle that an ended thread left is used again")
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("again"));
-	struct rowlock_errinfo err;
 
 	acquire_and_end(lock, RETURNS);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
@@ -378,7 +374,6 @@ static int end_the_process(const char *name)
 	static struct worker worker = { .end = IS_CANCELED };
 	char mine[160];
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	client = test_client(TTL_MS);
 	snprintf(mine, sizeof(mine), "%s main", name);

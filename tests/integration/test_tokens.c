@@ -38,7 +38,6 @@ struct way {
 
 static uint64_t of_lock(struct rowlock *lock, const char *name)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	(void) name;
@@ -50,7 +49,6 @@ static uint64_t of_lock(struct rowlock *lock, const char *name)
 
 static uint64_t of_multilock(struct rowlock *lock, const char *name)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 	uint64_t again = 0;
 
@@ -98,7 +96,6 @@ CASE("tokens grow though the server has lost them")
 	struct rowlock *multilock = NULL;
 	struct rowlock *reader = NULL;
 	struct rowlock *writer = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_election_new(client, name, NULL, &election, &err));
 	assert_ok(
@@ -156,7 +153,6 @@ CASE("a term is larger than all that was observed")
 	struct rowlock_observer *observer = NULL;
 	struct rowlock *one = NULL;
 	struct rowlock *other = NULL;
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	options.interval_ms = 100;

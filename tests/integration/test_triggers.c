@@ -71,7 +71,6 @@ static int plain_end(void **state)
 
 static uint64_t acquire_drawing(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	assert_ok(rowlock_acquire(lock, 5000, &err));
@@ -115,7 +114,6 @@ CASE_WITH("tokens are drawn beside them in a transaction", audit_begin,
 	    test_lock(client, ROWLOCK_ROW, 0, test_name("inside"));
 	MYSQL *mysql = connect_to(test_dsn(), 0);
 	uint64_t last = 1000000000000000;
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 3; i++) {
 		uint64_t token = 0;
@@ -150,7 +148,6 @@ CASE_WITH("a break is heard of beside an audit's triggers", audit_begin,
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("broken"));
 	struct test_event lost = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, on_lost, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -180,7 +177,6 @@ CASE_WITH("a beat that changes nothing is no eviction", plain_begin, plain_end)
 	    test_client_options(test_ttl_ms(6000));
 	struct rowlock_client *client;
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	options.log = on_log;
 	options.log_arg = told;
@@ -210,7 +206,6 @@ CASE_WITH("a draw that brings nothing is told, and ends", plain_begin,
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT,
 		      test_name("undrawn"));
-	struct rowlock_errinfo err;
 
 	acquire_drawing(lock);
 	test_sql(root, "CREATE TRIGGER t BEFORE UPDATE ON lock_token FOR EACH "
@@ -232,7 +227,6 @@ CASE_WITH("a row that does not come is told, and ends", plain_begin, plain_end)
 	struct rowlock_client *client = test_client(test_ttl_ms(60000));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_ROW, 0, test_name("unmade"));
-	struct rowlock_errinfo err;
 
 	test_sql(root, "CREATE TRIGGER t BEFORE INSERT ON business_lock FOR "
 		       "EACH ROW SET NEW.name = CONCAT('another-', NEW.name)");

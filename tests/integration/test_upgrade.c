@@ -12,7 +12,6 @@
 CASE("a reader becomes the writer")
 {
 	struct pair pair = pair_new("upgrade");
-	struct rowlock_errinfo err;
 	struct wait waiting;
 
 	assert_code(rw_upgrade(pair.one, 0, &err), ROWLOCK_ENOTHELD, &err);
@@ -45,7 +44,6 @@ CASE("a reader becomes the writer")
 CASE("an upgrade that is canceled reads on")
 {
 	struct pair pair = pair_new("canceled");
-	struct rowlock_errinfo err;
 	struct wait waiting;
 
 	expect_read(pair.one, 0);
@@ -72,7 +70,6 @@ CASE("an upgrade waits for who shares its row")
 {
 	struct pair pair = pair_new("shared");
 	struct rw other = make(pair.clients[0], pair.name);
-	struct rowlock_errinfo err;
 	struct wait waiting;
 
 	expect_read(pair.one, 0);
@@ -97,7 +94,6 @@ CASE("who comes during an upgrade does not join")
 	    test_client_options(test_ttl_ms(TTL_MS));
 	struct pair pair = pair_new("during");
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct wait waiting;
 	struct rw one, other;
 
@@ -134,8 +130,6 @@ static int read_once(struct rw rwlock, uint64_t wait_ms,
 /* It has nothing, and is of use again. */
 static void expect_loss(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
-
 	assert_int_equal(rw_held(rwlock), RW_NONE);
 	assert_code(rowlock_release(rwlock.reader, &err), ROWLOCK_ENOTHELD,
 		    &err);
@@ -147,7 +141,6 @@ static void expect_loss(struct rw rwlock)
 CASE("an upgrade tells that its reader was gone")
 {
 	struct pair pair = pair_new("gone");
-	struct rowlock_errinfo err;
 
 	expect_read(pair.one, 0);
 	test_sql(pair.sql, "DELETE FROM business_lease WHERE name = '%s'",
@@ -170,7 +163,6 @@ CASE("an upgrade tells that its reader was gone")
 CASE("a loss leaves nothing to release")
 {
 	struct pair pair = pair_new("levels");
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 3; i++)
 		expect_read(pair.one, 0);
@@ -290,7 +282,6 @@ static void change_behind(const char *word, const char *then, rw_call acquire,
 {
 	struct pair pair = pair_new(word);
 	struct far far = far_new(pair.name);
-	struct rowlock_errinfo err;
 
 	assert_ok(acquire(far.rwlock, 0, &err));
 	assert_ok(
@@ -318,7 +309,6 @@ static void change_unanswered(const char *word, rw_call acquire, rw_call change)
 {
 	struct pair pair = pair_new(word);
 	struct far far = far_new(pair.name);
-	struct rowlock_errinfo err;
 
 	assert_ok(acquire(far.rwlock, 0, &err));
 	lose_answer(&far, "rst");
@@ -347,7 +337,6 @@ CASE("a downgrade tells that another writes by now")
 {
 	struct pair pair = pair_new("behind");
 	struct test_event lost = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(pair.one.writer, told, &lost);
 	expect_write(pair.one, 0);
@@ -369,7 +358,6 @@ CASE("the writer becomes a reader")
 {
 	struct pair pair = pair_new("downgrade");
 	struct rw other = make(pair.clients[0], pair.name);
-	struct rowlock_errinfo err;
 	struct wait reading;
 	struct wait writing;
 
@@ -393,7 +381,6 @@ CASE("the writer becomes a reader")
 
 static uint64_t token_of(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 	uint64_t again = 0;
 
@@ -438,7 +425,6 @@ CASE("who shares a row shares its token, also if both draw")
 	struct pair pair = pair_new("draws");
 	struct rowlock_client *client;
 	struct draw draws[2] = { { .code = 0 } };
-	struct rowlock_errinfo err;
 
 	options.handover_ms = 60000;
 	client = test_client_with(&options);
@@ -479,7 +465,6 @@ CASE("who shares a row shares its token, also if both draw")
 CASE("tokens rise from writer to writer")
 {
 	struct pair pair = pair_new("token");
-	struct rowlock_errinfo err;
 	uint64_t token;
 	uint64_t last;
 

@@ -63,7 +63,6 @@ CASE("a thread is not canceled inside a call")
 {
 	const char *name = test_name("pthread");
 	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
 	size_t i;
 
 	for (i = 0; i < TEST_SIZE(both); i++) {
@@ -103,7 +102,6 @@ static void cancels(enum rowlock_strategy strategy, bool far)
 	struct rowlock *holder = test_lock(client, strategy, 0, name);
 	struct waiter waiter = { .wait_ms = ROWLOCK_FOREVER,
 				 .lock = test_lock(client, strategy, 0, name) };
-	struct rowlock_errinfo err;
 
 	if (far)
 		assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -149,7 +147,6 @@ CASE("a timed wait ends as TIMEDOUT, a try as BUSY")
 {
 	const char *name = test_name("timed");
 	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
 	uint64_t began;
 	size_t i;
 
@@ -205,7 +202,6 @@ CASE("all waiters of a process are served")
 	struct rowlock *holder = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct line lines[20];
 	int order[20], served = 0, seen = 0;
-	struct rowlock_errinfo err;
 	int i;
 
 	assert_ok(rowlock_acquire(holder, 0, &err));

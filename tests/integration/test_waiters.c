@@ -60,7 +60,6 @@ static struct seen look_at(struct rowlock_client *client, const char *name,
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_waiters_result result = { .size = sizeof(result) };
 	struct seen seen = { .count = 0 };
-	struct rowlock_errinfo err;
 
 	options.name = name;
 	options.pattern = pattern;
@@ -262,7 +261,6 @@ static void end_thread(struct thread *thread)
 static struct thread semaphore(const char *name)
 {
 	struct thread thread = { .client = test_client(LONG_TTL_MS) };
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_semaphore_new(thread.client, name, 1, NULL,
 					&thread.lock, &err));
@@ -275,7 +273,6 @@ CASE("waiters for permits are seen")
 	const char *name = test_name("permits");
 	struct rowlock_client *client = onlooker();
 	struct thread holder, one, two;
-	struct rowlock_errinfo err;
 	struct seen seen;
 
 	holder = semaphore(name);
@@ -307,7 +304,6 @@ static struct thread writer(const char *name, const char *program)
 	    test_client_options(LONG_TTL_MS);
 	struct thread thread = { NULL };
 	struct rowlock *reader;
-	struct rowlock_errinfo err;
 
 	options.program = program;
 	thread.client = test_client_with(&options);
@@ -398,7 +394,6 @@ CASE("waiters for a read/write lock are seen")
 	struct thread one = writer(name, "one");
 	struct thread two = writer(name, "two");
 	uint64_t since = test_now_ns();
-	struct rowlock_errinfo err;
 	struct seen seen;
 
 	assert_ok(rowlock_acquire(holder.lock, 0, &err));
@@ -472,7 +467,6 @@ CASE("wrong questions are refused")
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_waiters_result result = { .size = 3 };
 	struct seen seen = { .count = 0 };
-	struct rowlock_errinfo err;
 
 	assert_code(
 	    rowlock_list_waiters(client, &options, NULL, NULL, NULL, &err),

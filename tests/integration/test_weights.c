@@ -32,7 +32,6 @@ static void begin(struct person *person, const char *name, int weight)
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 
 	*person = (struct person){ .client = test_client(TTL_MS),
 				   .elected = test_event_new() };
@@ -44,8 +43,6 @@ static void begin(struct person *person, const char *name, int weight)
 
 static void end(struct person *person)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(person->election, &err));
 	test_event_end(&person->elected);
 	test_client_end(person->client);
@@ -91,15 +88,11 @@ static void await_elected(struct person *person)
 
 static void lead(struct person *person)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(person->election, 0, &err));
 }
 
 static void resign(struct person *person)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_release(person->election, &err));
 }
 
@@ -127,7 +120,6 @@ static void let_lead(struct person *leader, struct person *heavy)
 
 static void assert_no_challenger(const struct person *person)
 {
-	struct rowlock_errinfo err;
 	unsigned int weight = 1;
 	uint64_t stood_ms;
 
@@ -201,7 +193,6 @@ CASE("a leader hears of a heavier candidate")
 	const char *name = test_name("challenger");
 	struct test_sql *sql = test_sql_open();
 	struct person leader, heavy;
-	struct rowlock_errinfo err;
 	unsigned int weight = 1;
 	uint64_t stood_ms = 1;
 
@@ -259,7 +250,6 @@ CASE("a list tells who waits")
 	struct test_sql *sql = test_sql_open();
 	struct told told = { 0 };
 	struct person leader, heavy;
-	struct rowlock_errinfo err;
 
 	begin_both(&leader, &heavy, sql, name);
 	what.pattern = name;
@@ -301,7 +291,6 @@ CASE("who is yielded to in vain is passed over")
 {
 	const char *name = test_name("in-vain");
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 	struct person light;
 
 	begin(&light, name, 3);
@@ -368,7 +357,6 @@ static void observe(struct changes *changes, struct rowlock_client *client,
 		    const char *name)
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 
 	*changes = (struct changes){ .heard = test_event_new() };
 	pthread_mutex_init(&changes->mutex, NULL);
@@ -406,7 +394,6 @@ CASE("observers are told of those that led")
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct person light, heavy;
 	struct changes changes;
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	begin(&light, name, 3);
@@ -446,7 +433,6 @@ CASE("candidates are no permits")
 	struct test_sql *sql = test_sql_open();
 	struct person leader, heavy;
 	unsigned int permits, used;
-	struct rowlock_errinfo err;
 
 	begin_both(&leader, &heavy, sql, name);
 	assert_ok(rowlock_semaphore_resize(leader.client, name, 3, &err));
@@ -486,7 +472,6 @@ static void lead_and_resign(struct person *person)
 
 static void ask_for_a_challenger(struct person *person)
 {
-	struct rowlock_errinfo err;
 	unsigned int weight;
 	uint64_t stood_ms;
 

@@ -208,7 +208,6 @@ DRAWN("tokens are raised by the holder")
 	struct rlk_request request =
 	    ground_request(ground, 0, test_name("raised"));
 	struct rlk_request other = request;
-	struct rowlock_errinfo err;
 	uint64_t first;
 	uint64_t last;
 
@@ -348,7 +347,6 @@ ALL("a lost connection gives no verdict")
 	struct rlk_request a = ground_request(ground, 0, test_name("lost"));
 	struct rlk_conn *conn = ground->conns[0];
 	struct rlk_holder holder = { 0 };
-	struct rowlock_errinfo err = { 0 };
 	struct rlk_mark mark;
 	uint64_t token = 7;
 	bool found = true;

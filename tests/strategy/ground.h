@@ -83,7 +83,7 @@ uint64_t ground_draw(struct ground *ground, const struct rlk_request *request);
 
 /** Fail the test unless @fault is RLK_DONE, and say what was said. */
 #define assert_done(fault, err) ground_done(fault, err, __FILE__, __LINE__)
-void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *err,
+void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *error,
 		 const char *file, int line);
 
 #endif

@@ -34,7 +34,6 @@ static bool wait_for(struct ground *ground, int who, const char *name,
 		     uint64_t *ret_owner)
 {
 	const struct rlk_request request = { .name = name };
-	struct rowlock_errinfo err;
 	struct rlk_bell_turn turn = { .got = false };
 
 	assert_done(rlk_bell_wait(ground->conns[who], &request, 0, &turn, &err),
@@ -48,8 +47,6 @@ static bool wait_for(struct ground *ground, int who, const char *name,
 static void ring_request(struct ground *ground, int who,
 			 const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
-
 	assert_done(rlk_bell_ring(ground->conns[who], request, &err), &err);
 }
 
@@ -141,7 +138,6 @@ LEASE("who leaves the line knows what it has left")
 	struct ground *ground = *state;
 	const char *name = test_name("twice");
 	const struct rlk_request request = { .name = name };
-	struct rowlock_errinfo err = { 0 };
 	uint64_t owner = 0;
 
 	assert_true(wait_for(ground, 0, name, &owner));
@@ -267,7 +263,6 @@ RINGING("a failed INSERT leaves no bell")
 
 static bool release_ringing(struct ground *ground, struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	bool found = false;
 
 	assert_done(rlk_bell_release(ground->conns[0], request, &found, &err),
@@ -299,7 +294,6 @@ static struct rlk_conn *open_commit(void)
 							 true };
 	static struct rlk_conn_target target;
 	struct rlk_conn *conn = NULL;
-	struct rowlock_errinfo err;
 	int64_t until;
 
 	target = (struct rlk_conn_target){
@@ -324,7 +318,6 @@ LEASE("a batch rings what its connection has")
 	struct rlk_part parts[2] = { 0 };
 	struct rlk_part *both[] = { &parts[0], &parts[1] };
 	const struct rlk_patience patience = { NULL, NULL };
-	struct rowlock_errinfo err;
 	struct rlk_conn *commit = open_commit();
 	struct rlk_bell_turn turn;
 
@@ -363,7 +356,6 @@ static struct rlk_bell_turn stand(struct ground *ground, int who,
 				  const struct rlk_request *request)
 {
 	struct rlk_bell_turn turn = { .got = false };
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_bell_wait(ground->conns[who], request, 0, &turn, &err),
 		    &err);
@@ -373,8 +365,6 @@ static struct rlk_bell_turn stand(struct ground *ground, int who,
 static void leave_lane(struct ground *ground, int who,
 		       const struct rlk_request *request, unsigned int lane)
 {
-	struct rowlock_errinfo err;
-
 	assert_done(
 	    rlk_bell_leave_lane(ground->conns[who], request, lane, &err), &err);
 }
@@ -465,7 +455,6 @@ LEASE("a writer waits for the readers before it")
 	const struct rlk_request writer = side(name, true);
 	struct rlk_conn *conn = ground->conns[1];
 	struct rlk_bell_turn turn = { .got = false };
-	struct rowlock_errinfo err;
 
 	take_beside(ground, &reader, "gate");
 	assert_int_equal(stand(ground, 0, &reader).lane, 1);
@@ -485,7 +474,6 @@ LEASE("a writer waits for the readers before it")
 static uint64_t bell_owner(struct ground *ground,
 			   const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	uint64_t owner = 0;
 
 	assert_done(rlk_bell_owner(ground->conns[0], request, &owner, &err),
@@ -515,7 +503,6 @@ LEASE("who does not know what it has leaves it all")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("all"), false);
-	struct rowlock_errinfo err;
 
 	take_beside(ground, &reader, "gate");
 	take_beside(ground, &reader, "1");
@@ -537,7 +524,6 @@ LEASE("a reader that was let in lets others pass")
 	struct rlk_conn *conn = ground->conns[1];
 	struct rlk_bell_turn turn = { .got = false };
 	int64_t until = rlk_conn_now(conn) + GROUND_UNTIL_MS;
-	struct rowlock_errinfo err;
 
 	while (!turn.lane) {
 		assert_true(rlk_conn_now(conn) < until);

@@ -23,7 +23,6 @@ static struct rlk_heaviest look(struct ground *ground, const char *name,
 				unsigned int weight)
 {
 	struct rlk_heaviest heaviest = { 99, 99 };
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_candidates_look(ground->conns[0], name, weight,
 					&heaviest, &err),

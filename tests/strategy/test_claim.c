@@ -16,7 +16,6 @@ static void forget(struct ground *ground)
 
 static uint64_t take(struct ground *ground, int who)
 {
-	struct rowlock_errinfo err;
 	uint64_t number = 99;
 
 	assert_done(rlk_claim_take(ground->conns[who], FRESH_MS, &number, &err),
@@ -26,7 +25,6 @@ static uint64_t take(struct ground *ground, int who)
 
 static bool keep(struct ground *ground, int who, uint64_t number)
 {
-	struct rowlock_errinfo err;
 	bool kept = false;
 
 	assert_done(rlk_claim_keep(ground->conns[who], number, &kept, &err),
@@ -36,7 +34,6 @@ static bool keep(struct ground *ground, int who, uint64_t number)
 
 static int64_t age_ms(struct ground *ground)
 {
-	struct rowlock_errinfo err;
 	int64_t age_us = -1;
 
 	assert_done(rlk_claim_look(ground->conns[1], &age_us, &err), &err);

@@ -103,7 +103,6 @@ BOTH("no token is drawn without a floor")
 	struct ground *ground = *state;
 	struct rlk_request request =
 	    ground_request(ground, 0, test_name("no-floor"));
-	struct rowlock_errinfo err = { 0 };
 	uint64_t token = 0;
 
 	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);

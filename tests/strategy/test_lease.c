@@ -172,7 +172,6 @@ static void assert_listed(struct ground *ground,
 	struct listed listed = { 0 };
 	struct rlk_listing listing =
 	    rlk_listing_begin(request->name, on_entry, &listed);
-	struct rowlock_errinfo err;
 
 	assert_int_equal(rlk_list_leases(ground->conns[0], &listing, &err),
 			 RLK_DONE);
@@ -220,8 +219,6 @@ static const struct rowlock_entry *look_at_names(struct ground *ground,
 						 size_t count,
 						 struct names *ret_names)
 {
-	struct rowlock_errinfo err;
-
 	ret_names->count = 0;
 	assert_int_equal(rlk_list_names(ground->conns[0], names, count, on_name,
 					ret_names, &err),
@@ -295,7 +292,6 @@ LEASE("a token is not drawn while the lease is being taken")
 	struct ground *ground = *state;
 	struct rlk_request request =
 	    ground_request(ground, 0, test_name("taken"));
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	take(ground, 0, &request);
@@ -318,7 +314,6 @@ LEASE("a look shows all and takes nothing")
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("look"));
 	struct rlk_holder holder = { .known = true };
-	struct rowlock_errinfo err;
 
 	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err),
 		    &err);
@@ -391,7 +386,6 @@ LEASE("a guarded lease is not released")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("guarded"));
-	struct rowlock_errinfo err;
 	bool found;
 
 	take(ground, 0, &a);
@@ -413,7 +407,6 @@ LEASE("a break ends the hold and tells its session")
 	struct rlk_request a = ground_request(ground, 0, test_name("break"));
 	struct rlk_request b = ground_request(ground, 0, test_name("other"));
 	const struct rlk_session_row row = { .id = a.session, .ttl_ms = 60000 };
-	struct rowlock_errinfo err;
 	struct rlk_beat beat;
 	bool found = true;
 
@@ -451,7 +444,6 @@ LEASE("the leases of a session are all of them and no others")
 	struct rlk_request a = ground_request(ground, 0, test_name("a"));
 	struct rlk_request b = ground_request(ground, 0, test_name("b"));
 	struct rlk_request c = ground_request(ground, 1, test_name("c"));
-	struct rowlock_errinfo err;
 	uint64_t sum = 0;
 
 	take(ground, 0, &a);

@@ -62,7 +62,6 @@ LEASE("all leases are listed once, in their order")
 	struct ground *ground = *state;
 	struct told told = { .name = test_name("leases") };
 	struct rlk_listing listing;
-	struct rowlock_errinfo err;
 	char like[200];
 
 	make_leases(ground, told.name, ground->sessions[0]);
@@ -86,7 +85,6 @@ LEASE("a list ends where its function says so")
 	struct ground *ground = *state;
 	const char *name = test_name("ended");
 	struct rlk_listing listing;
-	struct rowlock_errinfo err;
 	char like[200];
 	int told = 0;
 
@@ -109,7 +107,6 @@ LEASE("all leases of a session are told once")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("session");
-	struct rowlock_errinfo err;
 	uint64_t sum = 0;
 
 	make_leases(ground, name, ground->sessions[0]);
@@ -141,7 +138,6 @@ LEASE("all rows are listed and probed once")
 	struct told listed = { .name = test_name("rows") };
 	struct told probed = { .name = listed.name };
 	struct rlk_listing listing;
-	struct rowlock_errinfo err;
 	char like[200];
 
 	test_sql(ground->sql,

@@ -257,7 +257,6 @@ CASE_ON("what was begun by another number makes nothing", GROUND_PERMITS)
 	struct ground *ground = *state;
 	const char *name = test_name("changed");
 	struct some a = some_of(ground, 0, name, 3, 2);
-	struct rowlock_errinfo err = { 0 };
 	struct rlk_holder holder;
 	char statement[256];
 
@@ -359,7 +358,6 @@ CASE_ON("a number that comes back lets nobody in beside who came",
 /* The first of them. */
 static void stand_in_line(struct ground *ground, const struct some *some)
 {
-	struct rowlock_errinfo err;
 	struct rlk_bell_turn turn = { .got = false };
 
 	assert_done(
@@ -374,7 +372,6 @@ CASE_ON("who stands in line is not overtaken", GROUND_PERMITS)
 	const char *name = test_name("line");
 	struct some a = some_of(ground, 0, name, 3, 1);
 	struct some b = some_of(ground, 1, name, 3, 1);
-	struct rowlock_errinfo err;
 
 	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
 	stand_in_line(ground, &a);
@@ -424,7 +421,6 @@ CASE_ON("a wrong guess makes nothing", GROUND_PERMITS)
 	const char *name = test_name("wrong");
 	struct some a = some_of(ground, 0, name, 2, 1);
 	struct some more = some_of(ground, 0, name, 3, 1);
-	struct rowlock_errinfo err = { 0 };
 	struct rlk_holder holder;
 
 	make(ground, &a);
@@ -455,7 +451,6 @@ CASE_ON("who guesses overtakes nobody", GROUND_PERMITS)
 	const char *name = test_name("polite");
 	struct some a = some_of(ground, 0, name, 3, 1);
 	struct some b = some_of(ground, 1, name, 3, 1);
-	struct rowlock_errinfo err;
 
 	make(ground, &a);
 	stand_in_line(ground, &a);
@@ -485,7 +480,6 @@ CASE_ON("a guess counts what is above the number", GROUND_PERMITS)
 	const char *name = test_name("guessed");
 	struct some a = some_of(ground, 0, name, 1, 1);
 	struct rlk_conn *hasty = be_patient(ground);
-	struct rowlock_errinfo err;
 	char statement[256];
 
 	make(ground, &a);
@@ -617,7 +611,6 @@ CASE_ON("a look counts what is in use", GROUND_PERMITS)
 	struct ground *ground = *state;
 	const char *name = test_name("count");
 	struct rlk_permits_seen seen = { 0 };
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
 	assert_false(seen.known);

@@ -23,7 +23,6 @@ static void take(struct ground *ground, int who,
 static void stand_in_line(struct ground *ground, struct rlk_conn *conn,
 			  const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	struct rlk_holder holder;
 
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + SHORT_MS);
@@ -39,7 +38,6 @@ ROW("an absent row is never a grant")
 					     RLK_ASK_WAIT };
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("absent"));
-	struct rowlock_errinfo err;
 	struct rlk_holder holder;
 
 	for (size_t i = 0; i < TEST_SIZE(asks); i++)
@@ -64,7 +62,6 @@ ROW("making a row twice does no harm and does not wait")
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("twice"));
 	struct rlk_conn *conn = ground_open(ground, true, 50);
-	struct rowlock_errinfo err;
 
 	a.info = "first";
 	take(ground, 0, &a);
@@ -88,7 +85,6 @@ ROW("a waiter is granted when the holder gives up")
 	for (int one = 0; one < 2; one++) {
 		struct rlk_request a = ground_request(ground, one, name);
 		struct rlk_request b = ground_request(ground, !one, name);
-		struct rowlock_errinfo err;
 
 		take(ground, one, &a);
 		stand_in_line(ground, ground->conns[!one], &b);
@@ -108,7 +104,6 @@ ROW("a hold ends with its connection")
 	const char *name = test_name("ends");
 	struct rlk_request a = ground_request(ground, 0, name);
 	struct rlk_request b = ground_request(ground, 1, name);
-	struct rowlock_errinfo err;
 
 	take(ground, 0, &a);
 	stand_in_line(ground, ground->conns[1], &b);
@@ -124,7 +119,6 @@ ROW("a question is taken back by a kill")
 	const char *name = test_name("kill");
 	struct rlk_request a = ground_request(ground, 0, name);
 	struct rlk_request b = ground_request(ground, 1, name);
-	struct rowlock_errinfo err;
 	struct rlk_mark mark;
 
 	take(ground, 0, &a);
@@ -148,7 +142,6 @@ ROW("a fence takes the name from a lost waiter")
 	const char *name = test_name("fence");
 	struct rlk_request a = ground_request(ground, 0, name);
 	struct rlk_request b = ground_request(ground, 1, name);
-	struct rowlock_errinfo err;
 	struct rlk_mark mark;
 
 	take(ground, 0, &a);
@@ -168,7 +161,6 @@ ROW("an interrupt ends a wait")
 	const char *name = test_name("interrupt");
 	struct rlk_request a = ground_request(ground, 0, name);
 	struct rlk_request b = ground_request(ground, 1, name);
-	struct rowlock_errinfo err;
 	struct rlk_holder holder;
 
 	take(ground, 0, &a);
@@ -222,7 +214,6 @@ ROW("a row is let go without memory")
 	struct rlk_request a = ground_request(ground, 0, test_name("memory"));
 	struct rlk_request b = ground_request(ground, 1, a.name);
 	bool found = false;
-	struct rowlock_errinfo err;
 	enum rlk_fault fault;
 
 	take(ground, 0, &a);
@@ -299,7 +290,6 @@ ROW("a try behind DDL does not name a holder")
 	struct test_sql *ddl = test_sql_open();
 	uint64_t began = test_now_ns();
 	enum rlk_verdict verdicts[2];
-	struct rowlock_errinfo err;
 	struct rlk_holder holder;
 	pthread_t thread;
 

@@ -84,7 +84,6 @@ ROW("an interrupted wait leaves the connection as it was")
 		.tag = 1,
 		.moment_ms = (uint64_t) test_patience_ms(),
 	};
-	struct rowlock_errinfo err;
 
 	assert_int_equal(rlk_borrowed_ready(&in.on, &err), 0);
 	rlk_place_learn(scene.ground->beside, &place);

@@ -20,7 +20,6 @@ static struct rlk_request write_by(struct ground *ground, int who,
 {
 	struct rlk_request request = ground_request(ground, who, name);
 	struct rlk_holder holder;
-	struct rowlock_errinfo err;
 
 	request.slot = rlk_strategy_slot(&rlk_strategy_writer, 0);
 	assert_int_equal(rlk_strategy_writer.acquire(ground->beside, &request,
@@ -203,8 +202,6 @@ static void see(const struct rlk_rwlock_seen *row, void *arg)
 
 static void look(struct ground *ground, const char *name, struct seen *ret_seen)
 {
-	struct rowlock_errinfo err;
-
 	*ret_seen = (struct seen){ 0 };
 	assert_done(rlk_rwlock_look(ground->beside, name, see, ret_seen, &err),
 		    &err);
@@ -285,7 +282,6 @@ OF("a break ends all readers, however many")
 	struct ground *ground = *state;
 	const struct rlk_strategy *lease = rlk_strategy(ROWLOCK_LEASE);
 	const char *name = test_name("crowd");
-	struct rowlock_errinfo err;
 	bool found = false;
 
 	test_sql(ground->sql,

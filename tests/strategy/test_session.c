@@ -28,7 +28,6 @@ static void set_expiry(struct ground *ground, uint64_t id, int seconds)
 static bool beat(struct ground *ground, uint64_t id, uint64_t ttl_ms)
 {
 	const struct rlk_session_row row = { .id = id, .ttl_ms = ttl_ms };
-	struct rowlock_errinfo err;
 	struct rlk_beat beat;
 
 	assert_done(rlk_session_beat(ground->beside, &row, &beat, &err), &err);
@@ -37,7 +36,6 @@ static bool beat(struct ground *ground, uint64_t id, uint64_t ttl_ms)
 
 static bool evict_expired(struct ground *ground, uint64_t id)
 {
-	struct rowlock_errinfo err;
 	bool evicted = false;
 
 	assert_done(
@@ -48,7 +46,6 @@ static bool evict_expired(struct ground *ground, uint64_t id)
 
 static bool evict_silent(struct ground *ground, uint64_t id, uint64_t seen)
 {
-	struct rowlock_errinfo err;
 	bool evicted = false;
 
 	assert_done(
@@ -59,7 +56,6 @@ static bool evict_silent(struct ground *ground, uint64_t id, uint64_t seen)
 
 static bool sweep_dead(struct ground *ground, const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	bool swept = false;
 
 	assert_done(rlk_lease_sweep_dead(ground->beside, request, &swept, &err),
@@ -70,7 +66,6 @@ static bool sweep_dead(struct ground *ground, const struct rlk_request *request)
 static bool sweep_expired(struct ground *ground,
 			  const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	bool swept = false;
 
 	assert_done(
@@ -138,7 +133,6 @@ LEASE("a beat of an evicted session says so")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_session_close(ground->beside, id, &err), &err);
 	assert_false(beat(ground, id, 60000));
@@ -167,7 +161,6 @@ LEASE("an id is never used twice")
 		.host = "h",
 		.program = "p",
 	};
-	struct rowlock_errinfo err;
 
 	assert_int_equal(rlk_session_open(ground->beside, &row, &err),
 			 RLK_REFUSED);
@@ -285,7 +278,6 @@ LEASE("looks go through all sessions page by page")
 	struct seen seen = { .ids = { ground->sessions[0],
 				      ground->sessions[1] },
 			     .in_order = true };
-	struct rowlock_errinfo err;
 	uint64_t before;
 
 	set_expiry(ground, ground->sessions[1], -1);
@@ -320,7 +312,6 @@ static struct seen look_for(struct ground *ground, const char *name,
 		.all_with_max = all_with_max,
 	};
 	struct seen seen = { .name = name };
-	struct rowlock_errinfo err;
 
 	assert_done(
 	    rlk_leases_dead(ground->beside, &cursor, see_lease, &seen, &err),
@@ -363,7 +354,6 @@ struct old_tokens {
 static void drop_mine(const struct rlk_token_seen *seen, void *arg)
 {
 	struct old_tokens *old = arg;
-	struct rowlock_errinfo err;
 	enum rlk_fault fault;
 	uint64_t floor = 0;
 	bool dropped = false;
@@ -396,7 +386,6 @@ LEASE("only tokens that nobody drew for long are dropped")
 	struct ground *ground = *state;
 	struct old_tokens old = { ground, test_name("token"), 0, false };
 	struct rlk_token_seen young = { "lease", old.name, 77 };
-	struct rowlock_errinfo err;
 	uint64_t floor = 0;
 	bool dropped = false;
 
@@ -422,7 +411,6 @@ LEASE("a break in the way of a guard leaves no transaction")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("guarded"));
-	struct rowlock_errinfo err;
 	bool found = false;
 	uint64_t beats;
 

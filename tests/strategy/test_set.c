@@ -174,7 +174,6 @@ CASE_ON("rows that are missing are counted behind the barrier", GROUND_SETS)
 	const struct rlk_server before = *server;
 	struct sets_trio trio = sets_trio("member");
 	struct rlk_request request = ground_request(ground, 0, trio.all);
-	struct rowlock_errinfo err = { 0 };
 	bool found = true;
 
 	take(ground, 0, &request);
@@ -198,7 +197,6 @@ CASE_ON("each name has a token of its own", GROUND_SETS)
 	struct rlk_request request = ground_request(ground, 0, trio.all);
 	struct rlk_request one = sets_take_one(ground, 1, trio.names[2]);
 	uint64_t before = 0;
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_strategy(ROWLOCK_LEASE)
 			->draw(ground->beside, &one, &before, &err),

@@ -86,7 +86,6 @@ CASE_ON("many that share a name exclude each other", GROUND_SETS)
 	struct rlk_part parts[12];
 	struct rlk_part *pointers[12];
 	const struct rlk_patience none = { .go_on = NULL };
-	struct rowlock_errinfo err = { 0 };
 	unsigned int granted = 0;
 
 	for (int i = 0; i < 12; i++) {
@@ -176,7 +175,6 @@ CASE_ON("what was made before is granted", GROUND_SETS)
 		parts_ask(ground, 0, whole.all),
 		parts_ask(ground, 0, part.all),
 	};
-	struct rowlock_errinfo err = { 0 };
 
 	parts_run_all(ground, 0, parts, 2);
 	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",

@@ -62,7 +62,6 @@ static uint64_t sweep(struct ground *ground,
 		      const struct rlk_dead_lease *leases, size_t count)
 {
 	const struct rlk_removal removal = { RLK_SWEEP_DEAD, leases, count };
-	struct rowlock_errinfo err;
 	uint64_t swept = 0;
 
 	assert_done(rlk_remove_many(ground->conns[0], &removal, &swept, &err),
@@ -139,7 +138,6 @@ static uint64_t evict(struct ground *ground, bool silent, uint64_t beat)
 		beats,
 		RLK_ARRAY_SIZE(beats),
 	};
-	struct rowlock_errinfo err;
 	uint64_t evicted = 0;
 
 	assert_done(rlk_remove_many(ground->conns[0], &removal, &evicted, &err),
@@ -183,7 +181,6 @@ static struct rlk_part dead_part(struct ground *ground, int who,
 {
 	struct rlk_request request = ground_request(ground, who, name);
 	struct rlk_part part = parts_of(RLK_ACT_SWEEP, &request);
-	struct rowlock_errinfo err;
 
 	ground_ask(ground, who, &request, RLK_ASK_FIRST, NULL);
 	part.request.attempt = rlk_random(); /* of who asks */
@@ -196,8 +193,6 @@ static struct rlk_part dead_part(struct ground *ground, int who,
 static void run_sweeps(struct ground *ground, struct rlk_part *parts,
 		       size_t count)
 {
-	struct rowlock_errinfo err;
-
 	assert_done(parts_run(ground, 0, parts, count, &err), &err);
 	for (size_t i = 0; i < count; i++)
 		assert_true(parts[i].answered && parts[i].found);
@@ -306,7 +301,6 @@ static void insert(struct ground *ground, int who, const char *name,
 
 static uint64_t sweep_name(struct ground *ground, const char *name)
 {
-	struct rowlock_errinfo err;
 	uint64_t swept = 0;
 
 	assert_done(rlk_sweep_name(ground->conns[0], name, &swept, &err), &err);

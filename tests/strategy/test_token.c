@@ -38,7 +38,6 @@ static void see(const struct rlk_token_seen *token, void *arg)
 static unsigned int look_for(struct ground *ground, const char *name)
 {
 	struct look look = { .name = name };
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_tokens_old(ground->beside, 10000, see, &look, &err),
 		    &err);
@@ -49,7 +48,6 @@ static bool collect(struct ground *ground, const char *name, uint64_t token,
 		    uint64_t floor)
 {
 	const struct rlk_token_seen seen = { "lease", name, token };
-	struct rowlock_errinfo err;
 	bool collected = false;
 
 	assert_done(
@@ -155,8 +153,6 @@ LEASE("the token of a lease that is there is not looked for")
 
 static void text(struct rlk_conn *conn, const char *sql)
 {
-	struct rowlock_errinfo err;
-
 	rlk_conn_set_until(conn, RLK_NEVER);
 	assert_done(rlk_stmt_text(conn, sql, &err), &err);
 }
@@ -170,7 +166,6 @@ BOTH("a floor that a draw has read is not raised")
 	const struct rlk_token_seen seen = { "lease", request.name,
 					     UINT64_MAX };
 	struct rlk_conn *slow = ground_open(ground, false, 1);
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 	uint64_t floor = 0;
 	bool collected = false;
@@ -195,7 +190,6 @@ BOTH("a draw waits for who raises the floor")
 	struct rlk_request request =
 	    ground_request(ground, 0, test_name("waits"));
 	struct rlk_conn *slow = ground_open(ground, false, 1);
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);

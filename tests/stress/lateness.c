@@ -95,7 +95,6 @@ static void watch_all(void)
 
 static void one_round(void)
 {
-	struct rowlock_errinfo err;
 	size_t i;
 
 	for (i = 0; i < HOLDS; i++) {

@@ -48,7 +48,6 @@ CASE("the next try reaches the new primary")
 	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("demoted"));
-	struct rowlock_errinfo err;
 
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -67,7 +66,6 @@ CASE("a node that left the others is left")
 	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("left"));
-	struct rowlock_errinfo err;
 
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -88,7 +86,6 @@ CASE("who may wait is taken to another node")
 	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("waits"));
-	struct rowlock_errinfo err;
 
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -116,7 +113,6 @@ CASE("no hold is lost by it")
 	    proxy, test_dsn(), test_ttl_ms(6000), test_timeout_ms(5000));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 	uint64_t before, began;
 
 	assert_ok(try_it(lock, &err));
@@ -142,7 +138,6 @@ CASE("a server that stays read-only is not stormed")
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("stays"));
 	unsigned long before, opened, most;
-	struct rowlock_errinfo err;
 	uint64_t began;
 
 	assert_ok(try_it(lock, &err));
@@ -172,7 +167,6 @@ CASE("another option is named, and gives nothing up")
 	    proxy, test_dsn(), BEATLESS_TTL_MS, test_timeout_ms(5000));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("option"));
-	struct rowlock_errinfo err;
 	unsigned long before;
 
 	assert_ok(try_it(lock, &err));

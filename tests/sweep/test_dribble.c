@@ -47,7 +47,6 @@ static void call_a_dribbling_peer(enum rowlock_strategy strategy,
 	struct rowlock *lock = test_lock(client, strategy, 0, name);
 	struct rowlock *busy =
 	    test_lock(client, strategy, 0, test_name("busy"));
-	struct rowlock_errinfo err;
 	uint64_t token, began;
 
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));

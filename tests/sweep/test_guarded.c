@@ -145,9 +145,9 @@ static int end_sweep(void **state)
 
 /* 0, or the code of what failed. */
 static int play(const struct guarded *guarded, bool releases,
-		struct rowlock_errinfo *err)
+		struct rowlock_errinfo *error)
 {
-	int code = rowlock_begin(guarded->lock, guarded->mysql, 0, err);
+	int code = rowlock_begin(guarded->lock, guarded->mysql, 0, error);
 
 	if (code)
 		return code;
@@ -157,9 +157,9 @@ static int play(const struct guarded *guarded, bool releases,
 		    rowlock_rollback(guarded->lock, guarded->mysql, NULL));
 		return ROWLOCK_EDB;
 	}
-	return releases
-		   ? rowlock_commit_release(guarded->lock, guarded->mysql, err)
-		   : rowlock_commit(guarded->lock, guarded->mysql, err);
+	return releases ? rowlock_commit_release(guarded->lock, guarded->mysql,
+						 error)
+			: rowlock_commit(guarded->lock, guarded->mysql, error);
 }
 
 /* Without it the second one would make it a syntax error (1064). */
@@ -212,7 +212,6 @@ static void let_all_end(const struct guarded *guarded)
 static void one_run(struct guarded *guarded, const char *rule, bool stays,
 		    bool releases)
 {
-	struct rowlock_errinfo err = { 0 };
 	uint64_t wanted;
 	int code;
 
@@ -269,7 +268,6 @@ static void sweep(struct guarded *guarded, const char *const *at,
 static void one_lock(struct guarded *guarded, const char *rule, bool stays,
 		     uint64_t wait_ms)
 {
-	struct rowlock_errinfo err = { 0 };
 	int code;
 
 	guarded->mysql = connect_by(guarded->dsn, guarded->flags);
@@ -329,7 +327,6 @@ static struct rowlock *hold_behind(struct proxy *proxy,
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 	char dsn[512];
 
@@ -351,7 +348,6 @@ SWEEP("what may still come is not taken for the next")
 	struct rowlock_client *client;
 	struct rowlock *lock = hold_behind(proxy, &client);
 	MYSQL *next = connect_by(test_dsn(), CLIENT_MULTI_STATEMENTS);
-	struct rowlock_errinfo err;
 
 	test_sql(guarded->sql, "REPLACE INTO sweep_account VALUES (1, 100)");
 	guarded->mysql = connect_by(guarded->dsn, guarded->flags);

@@ -59,7 +59,6 @@ CASE("a new connection is had all the same")
 		struct site site = site_open();
 		struct rowlock *lock = test_lock(site.client, strategies[i / 2],
 						 0, test_name("new"));
-		struct rowlock_errinfo err;
 
 		meet(&site, statements[i % 2], 1317);
 		assert_ok(try_it(lock, &err));
@@ -75,7 +74,6 @@ CASE("a login is waited for")
 	struct site site = site_open();
 	struct rowlock *lock =
 	    test_lock(site.client, ROWLOCK_LEASE, 0, test_name("login"));
-	struct rowlock_errinfo err;
 
 	tell(site.proxy, "clear\nreset\nrequest command=login do error "
 			 "code=1317");
@@ -91,7 +89,6 @@ CASE("a lease is verified")
 	struct site site = site_open();
 	struct rowlock *lock =
 	    test_lock(site.client, ROWLOCK_LEASE, 0, test_name("verify"));
-	struct rowlock_errinfo err;
 
 	assert_ok(try_it(lock, &err));
 	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
@@ -111,7 +108,6 @@ CASE("a row that is let go was not lost")
 	struct site site = site_open();
 	struct rowlock *lock =
 	    test_lock(site.client, ROWLOCK_ROW, 0, test_name("commit"));
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
 		assert_ok(try_it(lock, &err));
@@ -128,7 +124,6 @@ CASE("permits are counted and changed")
 	const char *name = test_name("permits");
 	struct site site = site_open();
 	unsigned int permits, used;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
 		meet(&site, "*INTO lock_permits*", interruptions[i]);
@@ -154,7 +149,6 @@ CASE("a challenger is looked for")
 	struct rowlock *lock = NULL;
 	unsigned int weight = 7;
 	uint64_t stood_ms = 7;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_election_new(site.client, test_name("elect"),
 				       &options, &lock, &err));
@@ -182,7 +176,6 @@ CASE("a token is drawn")
 		struct site site = site_open();
 		struct rowlock *lock = test_lock(site.client, strategies[i], 0,
 						 test_name("token"));
-		struct rowlock_errinfo err;
 		uint64_t token;
 
 		assert_ok(try_it(lock, &err));
@@ -203,7 +196,6 @@ CASE("readers that nobody tells of are no time-out")
 	struct rowlock_client *other = test_client(BEATLESS_TTL_MS);
 	struct site site = site_open();
 	struct rowlock *reader, *none, *unread, *writer;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_rwlock_new(other, name, NULL, &reader, &none, &err));
 	assert_ok(rowlock_rwlock_new(site.client, name, NULL, &unread, &writer,

@@ -36,7 +36,6 @@ static struct street street_of(int count)
 		.count = count,
 		.idle_ms = idle_ms(),
 	};
-	struct rowlock_errinfo err;
 
 	street.client = client_by(street.proxy, test_dsn(), street.idle_ms,
 				  test_timeout_ms(5000));

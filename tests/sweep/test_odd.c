@@ -113,7 +113,6 @@ CASE("a request that lands after its client gave up makes nobody a holder")
 	    client_by(proxy, first_dsn, 60000, test_timeout_ms(300));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct rival rival = rival_for(ROWLOCK_LEASE, name);
-	struct rowlock_errinfo err;
 
 	/* Nothing gets through until it has given up. */
 	tell(proxy, "request command=execute sql=\"*INSERT INTO business_lease*"
@@ -154,7 +153,6 @@ CASE("a KILL that lands after its breaker gave up ends no other hold")
 	struct test_sql *sql = test_server_root();
 	struct rowlock_client *client;
 	struct rowlock *lock, *other;
-	struct rowlock_errinfo err;
 	uint64_t before, began;
 
 	options.dsn = root;
@@ -198,7 +196,6 @@ CASE("a row on a silent connection is free at once")
 	    client_by(proxy, first_dsn, 3600000, test_timeout_ms(300));
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rival rival = rival_for(ROWLOCK_ROW, name);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	tell(proxy, "request sql=\"COMMIT\" do drop then=vanish");
@@ -246,7 +243,6 @@ CASE("a beat that was overtaken shortens nothing")
 	    proxy, first_dsn, test_ttl_ms(3000), test_timeout_ms(5000));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_sql *sql = sql_on(first_dsn);
-	struct rowlock_errinfo err;
 	uint64_t session, before;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -307,7 +303,6 @@ CASE("a lease is lost to a server that does not know it")
 	    proxy, first_dsn, test_ttl_ms(3000), test_timeout_ms(5000));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_event lost = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, set_event, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -338,7 +333,6 @@ CASE("a hold is never spread over two servers")
 	struct rowlock *first =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("first"));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 	struct rowlock_client_options options = test_client_options(60000);
 	struct rowlock_client *rival_client;
 	struct rowlock *rival;
@@ -387,7 +381,6 @@ CASE("a breaker that vanishes holds nobody up")
 	struct rowlock *other =
 	    test_lock(holder.client, ROWLOCK_LEASE, 0, kept);
 	struct test_sql *sql = sql_on(first_dsn);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(holder.lock, 0, &err));
 	assert_ok(rowlock_acquire(other, 0, &err));

@@ -125,7 +125,6 @@ FAKE("a lock is freed before a loss is told")
 	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "first");
 	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "second");
 	struct rowlock *third = fake_lock(client, ROWLOCK_ROW, 0, "third");
-	struct rowlock_errinfo err;
 	struct gate gate = { 0 };
 	_Atomic int told = 0;
 	unsigned int releases;
@@ -177,7 +176,6 @@ FAKE("a client is freed with all that it has")
 	struct rowlock *lost = fake_lock(client, ROWLOCK_LEASE, 0, "e");
 	struct fake_person *bob = fake_person();
 	struct rowlock_watch *watch;
-	struct rowlock_errinfo err;
 
 	assert_ok(
 	    rowlock_watch_new(client, "a", NULL, note, NULL, &watch, &err));

@@ -53,7 +53,6 @@ FAKE("a client with locks is not freed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_client_try_free(client, &err), ROWLOCK_EHELD, &err);
 	/* Nothing was changed. */
@@ -68,7 +67,6 @@ FAKE("a client leaves no session behind")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* One that was lost and is not deleted yet, and the present one. */
@@ -142,7 +140,6 @@ FAKE("attempt is that of the hold if it is a lease")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *row = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 	uint64_t first;
 
 	assert_true(rowlock_attempt(lock) == 0);
@@ -165,7 +162,6 @@ FAKE("the reason of a loss is there until the release")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_null(rowlock_lost_reason(lock));
 	assert_ok(rowlock_acquire(lock, 0, &err));

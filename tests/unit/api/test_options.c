@@ -21,7 +21,6 @@ static void refuse(const struct rowlock_client_options *options,
 		   const char *words)
 {
 	struct rowlock_client *client = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_client_new(options, &client, &err), ROWLOCK_EINVAL,
 		    &err);
@@ -126,7 +125,6 @@ FAKE("a client without descriptors says so")
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	for (unsigned int more = 0; !client && more < 64; more++) {
 		struct rlimit few = before;
-		struct rowlock_errinfo err;
 		int code;
 
 		few.rlim_cur = lowest + more;
@@ -285,7 +283,6 @@ FAKE("a server that cannot serve is refused at once")
 {
 	const struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client = NULL;
-	struct rowlock_errinfo err;
 
 	fake_server.read_only = true;
 	assert_code(rowlock_client_new(&options, &client, &err),
@@ -438,7 +435,6 @@ FAKE("row is refused where there are several writers")
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	row.strategy = ROWLOCK_ROW;
 	for (int i = 0; i < 2; i++) {

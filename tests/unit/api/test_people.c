@@ -22,10 +22,10 @@ static const struct fake_answer pending = { .given = true,
 static const struct fake_answer no_conn = { .given = true,
 					    .result = ROWLOCK_ECONNECT };
 
-static void assert_says(const struct rowlock_errinfo *err, const char *part)
+static void assert_says(const struct rowlock_errinfo *error, const char *part)
 {
-	if (!strstr(err->message, part))
-		fail_msg("'%s' does not say '%s'", err->message, part);
+	if (!strstr(error->message, part))
+		fail_msg("'%s' does not say '%s'", error->message, part);
 }
 
 /* A client whose keeper has its connections: the next that asks the pool for
@@ -62,7 +62,6 @@ FAKE("a list tells of a server that refuses")
 					    FAKE_PROBE };
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
 	options.flags = ROWLOCK_LIST_PROBE;
@@ -89,7 +88,6 @@ FAKE("a list tells of one strategy if asked so")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
 	options.flags = ROWLOCK_LIST_LEASES;
@@ -110,7 +108,6 @@ FAKE("a probe tells of more rows than fit at first")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
 	options.flags = ROWLOCK_LIST_ROWS | ROWLOCK_LIST_PROBE;
@@ -133,7 +130,6 @@ FAKE("a list ends where its function says so")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
 	struct told told = { 0 };
 
 	fake_leases_listed = fake_rows_listed = 200;
@@ -187,7 +183,6 @@ FAKE("a break ends the connection that keeps the bell")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 
 	options.flags ^= ROWLOCK_POLL;
 	client = fake_client_with(&options);
@@ -214,11 +209,12 @@ FAKE("a break ends the connection that keeps the bell")
 /* ---------------------------------------------------------------- break */
 
 /* What was being done, once, and to which name. */
-static void assert_begins(const struct rowlock_errinfo *err, const char *words)
+static void assert_begins(const struct rowlock_errinfo *error,
+			  const char *words)
 {
-	assert_says(err, words);
-	assert_ptr_equal(strstr(err->message, words), err->message);
-	assert_null(strstr(err->message + 1, "break"));
+	assert_says(error, words);
+	assert_ptr_equal(strstr(error->message, words), error->message);
+	assert_null(strstr(error->message + 1, "break"));
 }
 
 FAKE("a break tells of a server that refuses")
@@ -232,7 +228,6 @@ FAKE("a break tells of a server that refuses")
 		{ ROWLOCK_ROW, FAKE_BREAK_ROW, "break 'job' (row): " },
 	};
 	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
 
 	fake_lease_add("job", 7, 77);
 	fake_row_lock("job");
@@ -283,7 +278,6 @@ FAKE("reap drops old tokens once an hour")
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
 
 	fake_tokens_old(7);
 	options.batch = 3;
@@ -305,7 +299,6 @@ FAKE("reap drops old tokens once an hour")
 FAKE("nothing is collected where many write")
 {
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		struct rowlock_client *client;
@@ -327,7 +320,6 @@ FAKE("a token that cannot be dropped ends the pass")
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
 
 	fake_tokens_old(2);
 	options.batch = 1;
@@ -346,7 +338,6 @@ FAKE("reap tells of a server that refuses")
 					    FAKE_TOKENS };
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
 
 	fake_session_add(77);
 	fake_session_expire(77);

@@ -82,7 +82,6 @@ static void befall(uint64_t max_hold_ms, void (*befalls)(struct rowlock *lock),
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = client_without_handover();
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 
 	options.max_hold_ms = max_hold_ms;
@@ -136,7 +135,6 @@ FAKE("a release of a row that was left out tells no more")
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
@@ -181,7 +179,6 @@ FAKE("a release during a look for breaks tells no more")
 {
 	struct rowlock_client *client = client_without_handover();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	break_it(lock);
@@ -200,7 +197,6 @@ FAKE("a release that never gets an answer goes to the chores")
 	struct rowlock *next =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	uint64_t attempt;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -274,7 +270,6 @@ FAKE("a release that finds the time up says why")
 		struct rowlock_client *client = fake_client();
 		struct rowlock *lock =
 		    fake_lock(client, ROWLOCK_LEASE, 0, "job");
-		struct rowlock_errinfo err;
 
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		fake_creep_at_look(look, 27000);
@@ -334,7 +329,6 @@ FAKE("the next waiter's turn comes when the server answered")
 	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
 	struct fake_person *eve = fake_person();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);

@@ -15,7 +15,6 @@ static const struct fake_answer no_answer = { .given = true,
 
 static uint64_t token_of(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	assert_ok(rowlock_token(lock, &token, &err));
@@ -32,7 +31,6 @@ FAKE("a token is drawn once for each hold")
 		struct rowlock_client *client;
 		struct rowlock *a;
 		struct rowlock *b;
-		struct rowlock_errinfo err;
 		uint64_t last = 0;
 
 		fake_setup(state);
@@ -73,7 +71,6 @@ FAKE("a server that has lost the tokens is told of them")
 	for (size_t i = 0; i < TEST_SIZE(ways); i++) {
 		struct rowlock_client *client;
 		struct rowlock *lock;
-		struct rowlock_errinfo err;
 		uint64_t last = 0;
 
 		fake_setup(state);
@@ -266,7 +263,6 @@ FAKE("a token with the grant takes the bell, too")
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	options.wait_connections = 4;
 	options.flags ^= ROWLOCK_POLL;
@@ -287,7 +283,6 @@ static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
-	struct rowlock_errinfo err;
 
 	for (int i = 1; i <= times; i++) {
 		assert_true(client->unshared_until_ms == 0);
@@ -333,7 +328,6 @@ FAKE("packets of one that do not pass are given up")
 static void lose_another(struct rowlock_client *client)
 {
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "other");
-	struct rowlock_errinfo err;
 	_Atomic int told = 0;
 
 	rowlock_on_lost(lock, fake_count_loss, (void *) &told);
@@ -379,7 +373,6 @@ FAKE("a grant that is lost at the deadline leaves nothing to release")
 	struct rowlock_client *client = client_without_packets();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
-	struct rowlock_errinfo err;
 
 	fake_always(FAKE_BEAT, no_answer);
 	fake_next(FAKE_DRAW, (struct fake_answer){ .creep_ms = 27000 });
@@ -398,7 +391,6 @@ FAKE("a cancel that comes behind the grant is forgotten")
 	    fake_lock(client, ROWLOCK_LEASE,
 		      ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_OWNER_HANDLE, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_DRAW, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 10000);
@@ -468,7 +460,6 @@ FAKE("a draw without a connection in time is a wait that was too short")
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	const struct fake_answer none = { .given = true,
 					  .result = ROWLOCK_ETIMEDOUT };
-	struct rowlock_errinfo err;
 
 	/* The session is there from now on. */
 	assert_ok(rowlock_acquire(lock, 0, &err));

@@ -17,7 +17,6 @@ static char names[HOLDS][16];
 static struct rowlock_client *hold_many(void)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < HOLDS; i++) {
 		snprintf(names[i], sizeof(names[i]), "job %zu", i);

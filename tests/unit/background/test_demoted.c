@@ -22,7 +22,6 @@ static const struct fake_answer says_read_only = { .given = true,
 static void refuse_a_try(struct rowlock_client *client)
 {
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "refused");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, says_read_only);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EREADONLY, &err);

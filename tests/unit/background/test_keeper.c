@@ -20,7 +20,6 @@ static struct world_of_one begin_with_ttl(uint64_t ttl_ms)
 {
 	struct rowlock_client_options options = fake_options();
 	struct world_of_one one = { .client = NULL };
-	struct rowlock_errinfo err;
 
 	options.ttl_ms = ttl_ms;
 	one.client = fake_client_with(&options);
@@ -119,7 +118,6 @@ FAKE("rows are looked for every third of the TTL")
 FAKE("a session without a hold is looked at once a TTL")
 {
 	struct world_of_one one = begin_with_ttl(9600);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_release(one.lock, &err));
 	for (unsigned int i = 1; i <= 24; i++) {
@@ -136,7 +134,6 @@ FAKE("one beat serves all holds")
 {
 	struct world_of_one one = begin();
 	struct rowlock *locks[20];
-	struct rowlock_errinfo err;
 	char name[] = "jobA";
 
 	for (int i = 0; i < 20; i++) {
@@ -213,7 +210,6 @@ FAKE("the spare connection serves when no other can be had")
 FAKE("a hold is over at its deadline, whatever threads do")
 {
 	struct world_of_one one = begin();
-	struct rowlock_errinfo err;
 
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
@@ -299,7 +295,6 @@ FAKE("an answer for a session that is over counts for no other")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 	struct rowlock *next;
 
@@ -367,7 +362,6 @@ FAKE("an idle connection is pinged in time")
 {
 	struct world_of_one one = begin();
 	uint64_t conn = fake_call(FAKE_ACQUIRE, 0).conn;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_release(one.lock, &err));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
@@ -422,7 +416,6 @@ FAKE("the deadline thread loses a hold without any call")
 FAKE("a loss has the error of the last beat")
 {
 	struct world_of_one one = begin();
-	struct rowlock_errinfo err;
 
 	refuse_two_rounds_of_beats();
 	fake_creep(16000);
@@ -437,7 +430,6 @@ FAKE("a loss has the error of the last beat")
 FAKE("an answered beat forgets the error of the one before")
 {
 	struct world_of_one one = begin();
-	struct rowlock_errinfo err;
 
 	refuse_two_rounds_of_beats();
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });

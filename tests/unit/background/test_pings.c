@@ -30,7 +30,6 @@ struct group {
 static struct group holding(unsigned int count)
 {
 	struct group group = { .client = fake_client(), .count = count };
-	struct rowlock_errinfo err;
 
 	for (unsigned int i = 0; i < count; i++) {
 		char name[16];

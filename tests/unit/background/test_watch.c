@@ -48,7 +48,6 @@ static struct rowlock_watch *watch(struct rowlock_client *client,
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_watch *watch = NULL;
-	struct rowlock_errinfo err;
 
 	options.interval_ms = interval_ms;
 	assert_ok(rowlock_watch_new(client, name, &options, note, told, &watch,
@@ -264,7 +263,6 @@ static void end_itself(const struct rowlock_entry *entry, void *arg)
 FAKE("a callback may end its watch, but not the client")
 {
 	struct ending ending = { .client = fake_client() };
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_NAMES, (struct fake_answer){ .wait = true });
 	assert_ok(rowlock_watch_new(ending.client, "seat", NULL, end_itself,

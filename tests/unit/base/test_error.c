@@ -10,8 +10,7 @@
 
 CASE("a failure has code, number and text")
 {
-	struct rowlock_errinfo err = { .mysql = 7 };
-
+	err.mysql = 7;
 	assert_code(rlk_fail(&err, ROWLOCK_EDB, "%s %d", "it", 3), ROWLOCK_EDB,
 		    &err);
 	assert_code(err.code, ROWLOCK_EDB, NULL);
@@ -32,7 +31,6 @@ CASE("nobody need listen")
 
 CASE("a long text is cut and terminated")
 {
-	struct rowlock_errinfo err;
 	char text[2000];
 
 	memset(text, 'x', sizeof(text) - 1);
@@ -45,8 +43,6 @@ CASE("a long text is cut and terminated")
 
 CASE("a prefix stands before the text")
 {
-	struct rowlock_errinfo err;
-
 	rlk_fail_db(&err, ROWLOCK_EDB, 1205, "timeout");
 	rlk_prefix(&err, "release '%s': ", "a%sb");
 	assert_string_equal(err.message, "release 'a%sb': timeout");
@@ -56,7 +52,6 @@ CASE("a prefix stands before the text")
 
 CASE("a prefix cuts the end of the text")
 {
-	struct rowlock_errinfo err;
 	char text[sizeof(err.message)];
 
 	memset(text, 'y', sizeof(text) - 1);

@@ -45,7 +45,6 @@ CASE("a shorter struct has the defaults")
 	/* Exactly its bytes: valgrind and asan see any other that is read. */
 	struct older *older = malloc(sizeof(*older));
 	struct known read;
-	struct rowlock_errinfo err;
 
 	assert_non_null(older);
 	*older = (struct older){ sizeof(*older), "job" };
@@ -61,7 +60,6 @@ CASE("a longer struct may not ask for more")
 {
 	struct known newer = { sizeof(newer), "job", 0 };
 	struct older read;
-	struct rowlock_errinfo err;
 
 	assert_ok(rlk_options_read("x", &newer, &read, sizeof(read), &err));
 	assert_string_equal(read.name, "job");
@@ -77,7 +75,6 @@ CASE("no struct has all defaults")
 {
 	const struct known none = { sizeof(none), NULL, 0 };
 	struct known read;
-	struct rowlock_errinfo err;
 
 	memset(&read, 0xff, sizeof(read));
 	assert_ok(rlk_options_read("x", NULL, &read, sizeof(read), &err));
@@ -88,7 +85,6 @@ CASE("what cannot be a size is refused")
 {
 	static const size_t sizes[] = { 0, 4, 12, SIZE_MAX, 1 << 20 };
 	struct known read;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(sizes); i++) {
 		struct known given = { sizes[i], "job", 0 };
@@ -109,7 +105,6 @@ CASE("a result is written as far as it reaches")
 		struct known known;
 		uint64_t later;
 	} newer = { .known.size = sizeof(newer), .later = 1 };
-	struct rowlock_errinfo err;
 
 	assert_non_null(older);
 	older->size = sizeof(*older);

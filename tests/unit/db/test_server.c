@@ -10,7 +10,6 @@
 static struct rlk_server learn(const char *version, int code)
 {
 	struct rlk_server server = { .flavour = RLK_MARIADB };
-	struct rowlock_errinfo err = { 0 };
 
 	assert_code(rlk_server_learn(&server, version, "db1:3306", &err), code,
 		    &err);

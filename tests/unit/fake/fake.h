@@ -290,12 +290,11 @@ static inline void fake_lock_endp(struct rowlock **lock)
 	fake_lock_end(*lock);
 }
 
-/** A case begins with @client, @err and @lock, its handle of "job"; they end
- *  with it. */
+/** A case begins with @client, and @lock, its handle of "job"; they end with
+ *  it. */
 #define FAKE_CLIENT()                                                          \
 	_cleanup_(fake_client_endp) struct rowlock_client *client =            \
-	    fake_client();                                                     \
-	__attribute__((unused)) struct rowlock_errinfo err
+	    fake_client()
 #define FAKE_JOB(strategy, flags)                                              \
 	FAKE_CLIENT();                                                         \
 	_cleanup_(fake_lock_endp) struct rowlock *lock =                       \

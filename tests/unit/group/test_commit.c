@@ -84,7 +84,6 @@ FAKE("releases and draws go along")
 
 FAKE("a lone thread is in no group")
 {
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	crowd_begin();
@@ -195,7 +194,6 @@ static void round_passes_in_vain(void)
 /* The leader keeps the connection for long, and they are in no hurry. */
 FAKE("a round that is late is left out")
 {
-	struct rowlock_errinfo err;
 	unsigned int acquires;
 	unsigned int batches;
 

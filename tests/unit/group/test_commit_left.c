@@ -27,7 +27,6 @@ static void send_and_hold_back(enum fake_verb verb, uint64_t short_ms)
 
 FAKE("each leaves at its own deadline")
 {
-	struct rowlock_errinfo err;
 	int64_t began;
 
 	crowd_begin();
@@ -50,7 +49,6 @@ FAKE("each leaves at its own deadline")
 
 FAKE("one that was never sent leaves nothing")
 {
-	struct rowlock_errinfo err;
 	unsigned int releases;
 
 	crowd_begin();
@@ -71,7 +69,6 @@ FAKE("one that was never sent leaves nothing")
 /* Its leader waits for a connection. What it sends then is given back. */
 FAKE("one that was taken and not sent is late")
 {
-	struct rowlock_errinfo err;
 	unsigned int gets;
 
 	crowd_begin();
@@ -99,8 +96,6 @@ FAKE("one that was taken and not sent is late")
 /* All leave: the leader last, since it gives up its packet then. */
 FAKE("a group that gets no answer is abandoned")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 450);
@@ -119,8 +114,6 @@ FAKE("a group that gets no answer is abandoned")
 
 FAKE("a release whose answer stays away is over in time")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	all_have();
 	leader_asks();
@@ -142,8 +135,6 @@ FAKE("a release whose answer stays away is over in time")
 
 FAKE("a draw whose answer stays away says so")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	all_have();
 	leader_asks();
@@ -165,8 +156,6 @@ FAKE("a draw whose answer stays away says so")
 
 FAKE("a cancel reaches who queues")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 0);
@@ -183,8 +172,6 @@ FAKE("a cancel reaches who queues")
 
 FAKE("a cancel reaches who was taken")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	leader_asks();
 	send_and_hold_back(FAKE_DO_ACQUIRE, 3000);
@@ -200,7 +187,6 @@ FAKE("a cancel reaches who was taken")
 /* Its leader waits for a connection. */
 FAKE("a cancel reaches a try that was taken and not sent")
 {
-	struct rowlock_errinfo err;
 	unsigned int gets;
 
 	crowd_begin();
@@ -227,7 +213,6 @@ FAKE("a cancel reaches a try that was taken and not sent")
 CASE_WITH("a try that was taken and not sent says why", NULL, NULL)
 {
 	for (int opens = 0; opens < 2; opens++) {
-		struct rowlock_errinfo err;
 		unsigned int gets;
 
 		fake_setup(state);
@@ -260,7 +245,6 @@ CASE_WITH("a try that was taken and not sent says why", NULL, NULL)
 
 FAKE("a canceled leader is nothing to the others")
 {
-	struct rowlock_errinfo err;
 	unsigned int gets;
 
 	crowd_begin();
@@ -285,8 +269,6 @@ FAKE("a canceled leader is nothing to the others")
 
 FAKE("a leader without a connection is nothing to the others")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	all_have();
 	assert_ok(rowlock_release(lock[0], &err));
@@ -309,8 +291,6 @@ FAKE("a leader without a connection is nothing to the others")
 /* Until a beat has shown that it knows us. Not even an empty packet is sent. */
 FAKE("nothing is asked of another server")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -331,8 +311,6 @@ FAKE("nothing is asked of another server")
 
 static void round_of_packets(struct fake_answer answer)
 {
-	struct rowlock_errinfo err;
-
 	leader_asks();
 	for (unsigned int i = 0; i < MANY; i++) {
 		bool held = rowlock_held(lock[i]) == 1;
@@ -351,8 +329,6 @@ static void round_of_packets(struct fake_answer answer)
 /* Some hold, some do not: a packet of both kinds. */
 static void begin_mixed(void)
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	for (int i = 0; i < MANY; i += 2)
 		assert_code(fake_ask(person[i], FAKE_DO_ACQUIRE, lock[i], 0), 0,

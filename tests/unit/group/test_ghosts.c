@@ -53,7 +53,6 @@ static struct one behind_a_ghost(const struct rlk_strategy *strategy)
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct one bob = { .client = client_of(4), .person = fake_person() };
-	struct rowlock_errinfo err;
 
 	fake_bell_take("job");
 	assert_ok(rlk_lock_make(bob.client, "job", strategy, &options,

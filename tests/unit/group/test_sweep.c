@@ -68,7 +68,6 @@ FAKE("one that is in the way is swept alone")
 
 FAKE("who waits for a sweep leaves at its deadline")
 {
-	struct rowlock_errinfo err;
 	int64_t began;
 
 	begin();
@@ -88,8 +87,6 @@ FAKE("who waits for a sweep leaves at its deadline")
  * more, not in a circle. */
 FAKE("a holder that is still there is not swept again")
 {
-	struct rowlock_errinfo err;
-
 	begin();
 	all_meet_the_dead(0);
 	for (unsigned int i = 1; i < MANY; i++) {
@@ -127,7 +124,6 @@ static void reap_all(struct rowlock_client *of,
 		     struct rowlock_reap_result *result)
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 
 	options.batch = 256;
 	result->size = sizeof(*result);
@@ -186,7 +182,6 @@ FAKE("a pass that was ended by its time is gone on with")
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *of = fake_client();
-	struct rowlock_errinfo err;
 
 	for (uint64_t id = 1; id <= 8; id++) {
 		fake_session_add(id);
@@ -219,7 +214,6 @@ FAKE("a pass is not kept by those in the way")
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *of = fake_client();
 	struct fake_answer slow = blocked;
-	struct rowlock_errinfo err;
 	char name[16];
 
 	slow.ms = 60;
@@ -247,7 +241,6 @@ FAKE("a pass removes something, however little time it has")
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *of = fake_client();
-	struct rowlock_errinfo err;
 
 	fake_session_add(1);
 	fake_session_expire(1);
@@ -265,7 +258,6 @@ FAKE("the reaper tells what it could not remove")
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *of = fake_client();
-	struct rowlock_errinfo err;
 
 	fill();
 	fake_next(FAKE_SWEEP_MANY, refused);
@@ -290,7 +282,6 @@ FAKE("a look for old tokens that failed is made again")
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 	struct rowlock_client *of = fake_client();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_TOKENS, refused);
 	assert_code(rowlock_reap(of, &options, &result, &err), ROWLOCK_EDB,

@@ -157,7 +157,6 @@ FAKE("an observer asks who its several holders are")
 		struct rlk_strategy strategy = *rlk_strategy(ROWLOCK_LEASE);
 		struct rowlock_client_options options = fake_options();
 		struct rowlock_client *client;
-		struct rowlock_errinfo err;
 		struct rowlock *lock;
 
 		fake_setup(state);

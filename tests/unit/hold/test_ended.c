@@ -22,7 +22,6 @@ static struct rowlock *lock_with_maximum(struct rowlock_client *client,
 					 uint64_t max_hold_ms)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 	struct rowlock *lock = NULL;
 
 	options.strategy = strategy;
@@ -46,7 +45,6 @@ FAKE("a hold ends at its maximum")
 		struct rowlock_client *client;
 		struct rowlock *lock;
 		struct test_event told = test_event_new();
-		struct rowlock_errinfo err;
 
 		fake_setup(state);
 		client = fake_client();
@@ -76,7 +74,6 @@ FAKE("the maximum counts from the first sending")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
 						      .result = RLK_UNCLEAR,
@@ -94,7 +91,6 @@ FAKE("the maximum of a wait counts from its last question")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_session_add(7);
 	fake_lease_add("job", 70, 7);
@@ -116,7 +112,6 @@ FAKE("a conflict between does not move the maximum")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	int64_t sent_ms = fake_now();
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
@@ -146,7 +141,6 @@ FAKE("a grant whose maximum is over is given back")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -166,7 +160,6 @@ FAKE("an attempt that was given back is not asked for again")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
@@ -183,7 +176,6 @@ FAKE("a late grant that cannot be given back is removed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
@@ -204,7 +196,6 @@ FAKE("a break is known by the next beat and ends only that one")
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
 	struct test_event told = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(a, note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -237,7 +228,6 @@ FAKE("a break ends no lease that came after the look")
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
 	struct test_event told = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(a, note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -285,7 +275,6 @@ FAKE("a break while the grant is on its way is known, too")
 	struct rowlock_client *client;
 	struct rowlock *a;
 	struct rowlock *b;
-	struct rowlock_errinfo err;
 
 	options.call_timeout_ms = 60000;
 	client = fake_client_with(&options);

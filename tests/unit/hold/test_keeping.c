@@ -17,7 +17,6 @@ static struct rowlock *keeping_lock(struct rowlock_client *client)
 	const struct rowlock_options options = { .size = sizeof(options),
 						 .at_least_ms = AT_LEAST_MS };
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_new(client, "job", &options, &lock, &err));
 	return lock;
@@ -28,7 +27,6 @@ static struct rowlock_client *client_with_session(void)
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(other, 0, &err));
 	assert_ok(rowlock_release(other, &err));
@@ -39,7 +37,6 @@ static struct rowlock_client *client_with_session(void)
 static void expect_free(struct rowlock_client *client)
 {
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(other, 0, &err));
 	assert_ok(rowlock_release(other, &err));
@@ -50,7 +47,6 @@ FAKE("the name is nobody's until its time is over")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -68,7 +64,6 @@ FAKE("a keep without an answer is a wait that timed out")
 		struct rowlock_client *client = client_with_session();
 		struct rowlock *lock = keeping_lock(client);
 		struct fake_person *bob = fake_person();
-		struct rowlock_errinfo err;
 		unsigned int before = fake_count(steps[i]);
 
 		fake_next(steps[i], (struct fake_answer){ .wait = true });
@@ -92,7 +87,6 @@ FAKE("a hold is no longer good than its keep")
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
 	int64_t t0 = fake_now(), until;
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .creep_ms = 4000 });
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -110,7 +104,6 @@ FAKE("keeps are beaten with the session, by one statement")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *locks[3];
 	char name[] = "jobA";
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(locks); i++) {
 		const struct rowlock_options options = {
@@ -142,7 +135,6 @@ FAKE("a keep that was evicted has lost its hold")
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
 	_Atomic int losses = 0;
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, fake_count_loss, &losses);
 	assert_ok(rowlock_acquire(lock, 0, &err));

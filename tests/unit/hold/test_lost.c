@@ -49,7 +49,6 @@ static void flush(struct rowlock_client *client)
 {
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "flush");
 	struct told told = told_new();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("flush");
@@ -66,7 +65,6 @@ FAKE("a callback runs once for a lost hold")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told told = told_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, note, &told);
 	fake_always(FAKE_BEAT, no_beat);
@@ -98,7 +96,6 @@ FAKE("a release calls nobody")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told told = told_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, note, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -120,7 +117,6 @@ FAKE("a loss is told when its acquire returns")
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	struct told told = told_new();
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	rowlock_on_lost(lock, note, &told);
@@ -151,7 +147,6 @@ FAKE("a callback that comes late is called once")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told told = told_new();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
@@ -176,7 +171,6 @@ FAKE("every handle of a hold is told")
 	struct rowlock *c =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct told told[3] = { told_new(), told_new(), told_new() };
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(a, note, &told[0]);
 	rowlock_on_lost(b, note, &told[1]);
@@ -217,7 +211,6 @@ FAKE("a callback may free its lock but not the client")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told told = told_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, use_and_free, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -251,7 +244,6 @@ FAKE("a callback releases what its handle owns")
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct told told = told_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, free_all, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -287,7 +279,6 @@ FAKE("free waits for a callback that is running")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told told = told_new();
-	struct rowlock_errinfo err;
 
 	told.other = fake_person();
 	rowlock_on_lost(lock, linger, &told);
@@ -314,7 +305,6 @@ FAKE("a callback that replaces one not yet run is told")
 	struct told first = told_new();
 	struct told old = told_new();
 	struct told new = told_new();
-	struct rowlock_errinfo err;
 
 	/* The notifier is busy with another's. */
 	first.other = fake_person();
@@ -344,8 +334,6 @@ FAKE("a callback that replaces one not yet run is told")
 /* Acquire, and lose it at once. */
 static void lose(struct rowlock *lock, const char *name)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove(name);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
@@ -362,7 +350,6 @@ FAKE("each loss is told once however late")
 	struct told first = told_new();
 	struct told twice = told_new();
 	struct told once = told_new();
-	struct rowlock_errinfo err;
 
 	first.other = fake_person();
 	rowlock_on_lost(busy, linger, &first);
@@ -396,7 +383,6 @@ FAKE("a handle that waits to be told may be freed")
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told first = told_new();
 	struct told told = told_new();
-	struct rowlock_errinfo err;
 
 	first.other = fake_person();
 	rowlock_on_lost(busy, linger, &first);

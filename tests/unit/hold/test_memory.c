@@ -46,10 +46,10 @@ FAKE("a client survives every failing allocation")
 	fake_client_end(fake_client());
 	while (failed) {
 		struct rowlock_client *client = NULL;
-		struct rowlock_errinfo err = { 0 };
 		long live = fake_memory_live();
 		int code;
 
+		err = (struct rowlock_errinfo){ 0 };
 		fake_setup(state);
 		assert_true(++number < MOST);
 		fake_memory_fail(number);
@@ -74,7 +74,6 @@ static int lock_new(struct rowlock_client *client, struct rowlock *lock)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *made = NULL;
-	struct rowlock_errinfo err;
 	int code;
 
 	(void) lock;
@@ -122,8 +121,6 @@ static int use(struct rowlock_client *client, struct rowlock *lock)
 
 static int lose(struct rowlock_client *client, struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	(void) client;
 	fake_memory_hold(true);
 	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);

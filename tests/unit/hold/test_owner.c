@@ -47,7 +47,6 @@ FAKE("another handle of the thread is kept out")
 		    fake_lock(client, ROWLOCK_LEASE, flags[i & 1], "job");
 		struct rowlock *b =
 		    fake_lock(client, ROWLOCK_LEASE, flags[i >> 1], "job");
-		struct rowlock_errinfo err;
 
 		assert_ok(rowlock_acquire(a, 0, &err));
 		assert_ok(rowlock_acquire(a, 0, &err));
@@ -73,7 +72,6 @@ FAKE("the outer handle may be released before the inner")
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct rowlock *b =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
@@ -166,7 +164,6 @@ FAKE("a hold that ends during an acquire is lost")
 		struct rowlock *lock =
 		    fake_lock(client, ROWLOCK_LEASE,
 			      nests ? 0 : ROWLOCK_NOT_REENTRANT, "job");
-		struct rowlock_errinfo err;
 		int code;
 
 		assert_ok(rowlock_acquire(lock, 0, &err));

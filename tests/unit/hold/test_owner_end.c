@@ -99,9 +99,9 @@ FAKE("a waiter of the same client goes on")
 	}
 }
 
-static void says_why(struct rowlock_errinfo *err)
+static void says_why(struct rowlock_errinfo *error)
 {
-	assert_non_null(strstr(err->message, "its owner ended"));
+	assert_non_null(strstr(error->message, "its owner ended"));
 }
 
 FAKE("a handle that is left is anybody's")

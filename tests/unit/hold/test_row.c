@@ -37,7 +37,6 @@ FAKE("a hold is lost with its socket")
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
 	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -72,7 +71,6 @@ FAKE("holds that end together are told apart")
 	struct test_event events[MANY];
 	struct rowlock_client *client;
 	struct rowlock *locks[MANY];
-	struct rowlock_errinfo err;
 	char names[MANY][16];
 
 	client = fake_client_with(&options);
@@ -108,7 +106,6 @@ FAKE("a second hold on a connection is lost with it")
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
 	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -195,7 +192,6 @@ FAKE("a failed ping loses the hold")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -222,7 +218,6 @@ FAKE("a hanging ping loses the hold")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -279,7 +274,6 @@ FAKE("a verify without an answer ends no hold")
 	struct rowlock_client *client;
 	struct fake_person *bob = fake_person();
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	options.call_timeout_ms = 100;
 	client = fake_client_with(&options);
@@ -310,7 +304,6 @@ FAKE("a hold that nobody answers for ends at its deadline")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -405,7 +398,6 @@ FAKE("a pong after the bound brings nothing back")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));

@@ -15,7 +15,6 @@ FAKE("one session serves all leases")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *locks[10];
-	struct rowlock_errinfo err;
 	char name[] = "job0";
 
 	assert_int_equal(fake_count(FAKE_OPEN), 0);
@@ -87,7 +86,6 @@ static void opening_without_an_answer(bool executed)
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 	uint64_t thrown;
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
@@ -117,7 +115,6 @@ FAKE("the id is deleted until the server has done it")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_OPEN,
 		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
@@ -139,7 +136,6 @@ FAKE("a refused opening is told and leaves nothing")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
 						   .skip = true,
@@ -176,7 +172,6 @@ FAKE("a waiter tries again until the server is back")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_always(FAKE_OPEN, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -221,7 +216,6 @@ FAKE("eviction loses all leases, the next has another id")
 	struct rowlock *a;
 	struct rowlock *b;
 	struct rowlock *r;
-	struct rowlock_errinfo err;
 	uint64_t id;
 
 	options.row_idle_ms = 60000;

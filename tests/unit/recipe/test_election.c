@@ -17,7 +17,6 @@ static struct rowlock *candidate(struct rowlock_client *client,
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *election = NULL;
-	struct rowlock_errinfo err;
 
 	lock.strategy = strategy;
 	options.lock_options = &lock;
@@ -28,8 +27,6 @@ static struct rowlock *candidate(struct rowlock_client *client,
 
 static void end(struct rowlock *election)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(election, &err));
 }
 
@@ -37,7 +34,6 @@ static void end(struct rowlock *election)
 static uint64_t term_of(struct rowlock *election)
 {
 	int draws = fake_count(FAKE_DRAW) + fake_count(FAKE_BATCH);
-	struct rowlock_errinfo err;
 	uint64_t term = 0;
 
 	assert_ok(rowlock_token(election, &term, &err));
@@ -54,7 +50,6 @@ static void assert_leads(struct rowlock *election)
 
 static void assert_leads_not(struct rowlock *election, int code)
 {
-	struct rowlock_errinfo err;
 	uint64_t term = 0;
 
 	assert_int_equal(rowlock_held(election), 0);
@@ -67,7 +62,6 @@ static void lead_and_resign(enum rowlock_strategy strategy)
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *election = candidate(client, strategy);
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	assert_string_equal(rowlock_name(election), "crown");

@@ -46,7 +46,6 @@ struct scene {
 static void begin(struct scene *scene)
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 
 	memset(scene, 0, sizeof(*scene));
 	scene->client = fake_client();

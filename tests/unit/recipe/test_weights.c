@@ -26,7 +26,6 @@ static struct scene scene_with(unsigned int weight,
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_client_options like = fake_options();
 	struct scene scene = { 0 };
-	struct rowlock_errinfo err;
 
 	if (wait_connections)
 		like.flags ^= ROWLOCK_POLL;
@@ -47,8 +46,6 @@ static struct scene scene(unsigned int weight)
 
 static void end(struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(scene->election, &err));
 	fake_client_end(scene->client);
 }
@@ -100,8 +97,6 @@ static int hear(struct campaign *campaign)
 
 static void resign(struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_release(scene->election, &err));
 }
 
@@ -110,7 +105,6 @@ static void resign(struct scene *scene)
 FAKE("a free name costs one look more")
 {
 	struct scene heavy = scene(10);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(heavy.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_HEAVIEST), 1);
@@ -124,7 +118,6 @@ FAKE("a free name costs one look more")
 FAKE("who has no weight asks for none")
 {
 	struct scene plain = scene(0);
-	struct rowlock_errinfo err;
 
 	fake_stand(900);
 	assert_ok(rowlock_acquire(plain.election, 0, &err));
@@ -257,7 +250,6 @@ FAKE("a look lasts no longer than a call, or the wait")
 FAKE("a try yields to a heavier one")
 {
 	struct scene light = scene(10);
-	struct rowlock_errinfo err;
 
 	fake_stand(11);
 	assert_code(rowlock_acquire(light.election, 0, &err), ROWLOCK_EBUSY,
@@ -340,7 +332,6 @@ FAKE("a cancel that comes behind the grant is forgotten")
 {
 	struct scene heavy = scene(10);
 	struct campaign campaign;
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
 	begin(&campaign, &heavy, ROWLOCK_FOREVER);
@@ -361,7 +352,6 @@ FAKE("a cancel that comes behind the grant is forgotten")
 FAKE("an answer that does not come is nobody's")
 {
 	struct scene light = scene(10);
-	struct rowlock_errinfo err;
 
 	fake_stand(11);
 	fake_next(FAKE_HEAVIEST,
@@ -408,7 +398,6 @@ FAKE("a loss before its return is told to nobody")
 FAKE("a leader is told of a heavier candidate")
 {
 	struct scene light = scene(10);
-	struct rowlock_errinfo err;
 	unsigned int weight = 1;
 	uint64_t stood_ms = 1;
 

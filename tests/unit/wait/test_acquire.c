@@ -14,7 +14,6 @@ static void serve_line(bool handed_over)
 	struct rowlock *first;
 	struct rowlock *locks[8];
 	struct fake_person *people[8];
-	struct rowlock_errinfo err;
 
 	if (!handed_over)
 		options.flags |= ROWLOCK_NO_HANDOVER;
@@ -264,7 +263,6 @@ FAKE("cancel ends a wait for a connection")
 	struct rowlock *b;
 	struct fake_person *bob = fake_person();
 	struct fake_person *eve = fake_person();
-	struct rowlock_errinfo err;
 
 	options.batch_size = 1;
 	client = fake_client_with(&options);
@@ -393,7 +391,6 @@ static int64_t held_back_ms(bool others)
 	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
 	struct fake_person *alice = fake_person();
-	struct rowlock_errinfo err;
 	unsigned int asked;
 	int64_t began;
 

@@ -159,7 +159,6 @@ FAKE("holds that outlast their maximum let their bells go")
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = client_of(4);
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_new(client, "job", &options, &lock, &err));
@@ -226,7 +225,6 @@ FAKE("bells of a connection end with it")
 {
 	struct rowlock_client *client = client_of(4);
 	struct rowlock *locks[65];
-	struct rowlock_errinfo err;
 	char name[16];
 
 	for (unsigned int i = 0; i < TEST_SIZE(locks); i++) {
@@ -249,7 +247,6 @@ FAKE("bells of holds that are over make room")
 {
 	struct rowlock_client *client = client_of(4);
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	for (unsigned int i = 0; i < 200; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));

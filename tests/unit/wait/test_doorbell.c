@@ -66,7 +66,6 @@ FAKE("with many writers nobody rings or waits")
 FAKE("try does not stand in line")
 {
 	struct one bob = waiting(10);
-	struct rowlock_errinfo err;
 
 	fake_advance(10);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
@@ -294,7 +293,6 @@ FAKE("who overtook the line stands in it next time")
 FAKE("deadline in line looks once and leaves nothing")
 {
 	struct one bob = waiting(500);
-	struct rowlock_errinfo err;
 
 	assert_int_equal(fake_call(FAKE_BELL_WAIT, 0).id, 500);
 	fake_advance(250);
@@ -315,7 +313,6 @@ FAKE("deadline in line looks once and leaves nothing")
 FAKE("cancel in line looks no more")
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
-	struct rowlock_errinfo err;
 
 	fake_creep(LOOK_MOST_MS);
 	rowlock_cancel(bob.lock);
@@ -331,7 +328,6 @@ FAKE("cancel in line looks no more")
 static void bell_that_was_got_before_the_cancel(int result)
 {
 	struct one bob = waiting(ROWLOCK_FOREVER);
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_KILL_QUERY, let);
 	fake_next(
@@ -398,7 +394,6 @@ FAKE("interrupted wait is begun again")
 FAKE("a wait that ends late is followed by no question")
 {
 	struct one bob = one(client_of(4), "job");
-	struct rowlock_errinfo err;
 
 	other_holds("job");
 	acquire(&bob, 200);
@@ -478,7 +473,6 @@ FAKE("refused bells are told once, and polled instead")
 FAKE("failure of our own does not give bells up")
 {
 	struct one bob = one(client_of(4), "job");
-	struct rowlock_errinfo err;
 
 	other_holds("job");
 	fake_next(FAKE_BELL_WAIT,

@@ -45,7 +45,6 @@ static void get_it(uint64_t wait_ms, struct fake_answer answer)
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	struct fake_call call;
 
 	fake_always(FAKE_FENCE, out_of_reach);
@@ -90,7 +89,6 @@ FAKE("a fence without an answer is not waited for")
 	struct rowlock_client_options options = fake_options();
 	struct fake_person *bob = fake_person();
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 
 	options.call_timeout_ms = 300;
@@ -110,7 +108,6 @@ static void doubt(struct rowlock_client *client, const char *name)
 {
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, name);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, lost_before);
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 0);

@@ -17,7 +17,6 @@ static unsigned int passes_in_a_turn(struct scene *s, uint64_t ms)
 	struct fake_person *people[] = { fake_person(), s->bob };
 	unsigned int count = 0;
 	unsigned int asked = fake_count(FAKE_ACQUIRE);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_release(s->held, &err));
 	assert_ok(fake_hear(s->bob, &err));
@@ -99,7 +98,6 @@ static struct scene scene_of_one_pass(void)
  * need. */
 FAKE("a turn that ended by passes lets others ask first")
 {
-	struct rowlock_errinfo err;
 	struct scene s = scene_of_one_pass();
 	int64_t began;
 
@@ -143,7 +141,6 @@ FAKE("who gives up meanwhile has stepped back for all")
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct fake_person *ann;
-	struct rowlock_errinfo err;
 	struct rowlock *anns;
 	struct scene s = scene_of_one_pass();
 
@@ -171,7 +168,6 @@ FAKE("who gives up meanwhile has stepped back for all")
 /* Who polls cannot be seen by who holds: now and then he is given the time. */
 FAKE("turns without others let them ask now and then")
 {
-	struct rowlock_errinfo err;
 	struct scene s = scene_of_one_pass();
 	int64_t began;
 
@@ -258,7 +254,6 @@ FAKE("a hold of two infos goes back to the server")
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options night = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_options day = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 	struct rowlock *nested;
 	struct scene s;
 
@@ -284,7 +279,6 @@ FAKE("a lease that may be broken goes back to the server")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock *other = fake_lock(s.client, ROWLOCK_LEASE, 0, "other");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(other, 0, &err));
 	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true });
@@ -358,7 +352,6 @@ FAKE("a row whose connection has ended does not pass")
 {
 	struct scene s = scene(ROWLOCK_ROW);
 	struct rlk_hold *hold = s.held->hold;
-	struct rowlock_errinfo err;
 	struct rlk_waker *waker;
 
 	rlk_mutex_lock(&s.client->mutex);
@@ -376,7 +369,6 @@ FAKE("a hold that is lost does not pass")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");
-	struct rowlock_errinfo err;
 
 	fake_creep(s.client->ttl_ms);
 	assert_code(rowlock_release(s.held, &err), ROWLOCK_ELOST, &err);

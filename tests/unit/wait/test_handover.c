@@ -9,7 +9,6 @@ static void passes(enum rowlock_strategy strategy)
 {
 	struct scene s = scene(strategy);
 	unsigned int asked = fake_count(FAKE_ACQUIRE);
-	struct rowlock_errinfo err;
 
 	release_to_bob(&s);
 	assert_said(asked, 0);
@@ -39,7 +38,6 @@ FAKE("a row passes without a word to the server")
 FAKE("a waiter who is late is passed over")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
 
 	s.client->handover_ms = 60000;
 	add_eve(&s, 2);
@@ -66,7 +64,6 @@ static struct rlk_waker *let_go_locked(struct rowlock *lock)
 FAKE("a waiter who is canceled is passed over")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
 	struct rlk_waker *waker;
 
 	add_eve(&s, 2);
@@ -87,7 +84,6 @@ FAKE("a waiter who is canceled is passed over")
 FAKE("a waiter who was handed it has it")
 {
 	struct scene s = scene(ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
 	struct rlk_waker *waker;
 
 	rlk_mutex_lock(&s.client->mutex);
@@ -111,7 +107,6 @@ FAKE("a hold that is lost on the way is asked for anew")
 	struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");
 	_Atomic int told = 0;
-	struct rowlock_errinfo err;
 	struct rlk_waker *waker;
 	struct rlk_hold *hold;
 
@@ -159,7 +154,6 @@ FAKE("only the last level passes")
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *nested;
-	struct rowlock_errinfo err;
 	struct scene s;
 
 	options.flags = ROWLOCK_OWNER_THREAD;
@@ -185,7 +179,6 @@ FAKE("a handle can be the next owner")
 	const struct rowlock_client_options client = fake_options();
 	const struct rowlock_options thread = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_options handle = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 	struct scene s;
 
 	handle.flags = ROWLOCK_OWNER_HANDLE;
@@ -204,7 +197,6 @@ FAKE("a handle can be the next owner")
 static void owners_draw(enum rowlock_strategy strategy)
 {
 	struct scene s = scene(strategy);
-	struct rowlock_errinfo err;
 	uint64_t first;
 	uint64_t second;
 
@@ -232,7 +224,6 @@ FAKE("a draw overtaken by a release is nobody's token")
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options handle = ROWLOCK_OPTIONS_DEFAULT;
 	struct fake_person *other = fake_person();
-	struct rowlock_errinfo err;
 	struct scene s;
 
 	handle.flags = ROWLOCK_OWNER_HANDLE;
@@ -254,7 +245,6 @@ FAKE("a loss is told to the owner that it has")
 	struct scene s = scene(ROWLOCK_LEASE);
 	_Atomic int told_before = 0;
 	_Atomic int told = 0;
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(s.held, fake_count_loss, (void *) &told_before);
 	rowlock_on_lost(s.bobs, fake_count_loss, (void *) &told);

@@ -40,7 +40,6 @@ static struct scene scene(void)
 static void begin(struct scene *scene)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 
 	options.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
 	for (int i = 0; i < PEOPLE; i++) {
@@ -76,8 +75,6 @@ static int release(struct scene *scene, int who)
 
 static void has(struct scene *scene, int who)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(fake_hear(scene->people[who], &err));
 }
 

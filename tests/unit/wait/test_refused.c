@@ -58,7 +58,6 @@ static void end(struct rowlock_client *client, struct rowlock *lock)
 static void waits_and_gets_it(struct rowlock *lock)
 {
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	assert_ok(fake_pass_hear(bob, &err));
@@ -72,7 +71,6 @@ FAKE("a try without a connection says why")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_GET, all_busy);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
@@ -90,7 +88,6 @@ FAKE("a waiter without a connection goes on")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_GET, all_busy);
 	fake_next(FAKE_GET, no_conn);
@@ -106,7 +103,6 @@ FAKE("a session without a connection is told")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_GET, no_conn);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
@@ -123,7 +119,6 @@ FAKE("calls of a holder say that all connections are busy")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -149,7 +144,6 @@ FAKE("a row that cannot be made is told")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_MAKE, refused);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
@@ -204,14 +198,14 @@ FAKE("making without a connection is tried again")
 /* -------------------------------------------------------- taking back */
 
 /* Bob waits in the server for what another holds, until his time is up. */
-static int wait_in_vain(struct rowlock *lock, struct rowlock_errinfo *err)
+static int wait_in_vain(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	struct fake_person *bob = fake_person();
 	int code;
 
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 1000);
 	fake_await(FAKE_ACQUIRE, 1);
-	code = fake_pass_hear(bob, err);
+	code = fake_pass_hear(bob, reterr);
 	fake_person_end(bob);
 	return code;
 }
@@ -220,7 +214,6 @@ FAKE("a wait that is never taken back still times out")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_always(FAKE_RESUME, pending);
@@ -239,7 +232,6 @@ FAKE("a wait for a silent server is no wait for others")
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_always(FAKE_RESUME, pending);
@@ -261,7 +253,6 @@ FAKE("a wait that cannot be killed is taken back all the same")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	/* The waiter's own, then the one that would carry the KILL. */
@@ -277,7 +268,6 @@ FAKE("a lock that came with the kill goes with its connection")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_next(FAKE_RELEASE, no_answer);
@@ -294,7 +284,6 @@ FAKE("a grant that cannot be confirmed is none")
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_unlock("job");
 	/* A third of the bound, and it may be over already. */
@@ -316,7 +305,6 @@ FAKE("a release that is always in the way goes to the chores")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_RELEASE, (struct fake_answer){ .given = true,
@@ -337,7 +325,6 @@ FAKE("calls without an answer say so")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -360,7 +347,6 @@ FAKE("a draw that never gets an answer ends at the deadline")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));

@@ -179,7 +179,6 @@ FAKE("many waiters use one connection")
 	struct rowlock *first = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *locks[5];
 	struct fake_person *people[5];
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(first, 0, &err));
 	for (unsigned int i = 0; i < 5; i++) {

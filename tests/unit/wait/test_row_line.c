@@ -66,7 +66,6 @@ FAKE("wait behind a locked table knows of no holder")
 						  .skip = true,
 						  .result = RLK_FAILURE };
 	struct one bob = row_of(client_of(4));
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_next(FAKE_ACQUIRE, table);
@@ -141,7 +140,6 @@ FAKE("first in line keeps the bell")
 FAKE("cancel ends the wait in line")
 {
 	struct one bob = in_line(ROWLOCK_FOREVER);
-	struct rowlock_errinfo err;
 
 	rowlock_cancel(bob.lock);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ECANCELED, &err);

@@ -30,7 +30,6 @@ static void lost_answer(struct fake_answer answer)
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 	struct fake_call first;
 	struct fake_call fence;
 	struct fake_call second;
@@ -230,7 +229,6 @@ FAKE("an answer 'held' behind the fence is believed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -347,7 +345,6 @@ FAKE("a refusal is told at once and leaves nothing")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true,
