@@ -43,11 +43,10 @@ FAKE("free releases what another thread holds")
 FAKE("free ends an acquire and waits for it")
 {
 	FAKE_CLIENT();
-	struct rowlock *held =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -55,8 +54,6 @@ FAKE("free ends an acquire and waits for it")
 	rowlock_free(lock);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_ok(rowlock_release(held, &err));
-	fake_lock_end(held);
-	fake_person_end(bob);
 }
 
 FAKE("free without an answer leaves the row to the client")
@@ -174,7 +171,7 @@ FAKE("a client is freed with all that it has")
 	struct rowlock *idle = fake_lock(client, ROWLOCK_LEASE, 0, "c");
 	struct rowlock *bobs = fake_lock(client, ROWLOCK_LEASE, 0, "d");
 	struct rowlock *lost = fake_lock(client, ROWLOCK_LEASE, 0, "e");
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 	struct rowlock_watch *watch;
 
 	assert_ok(
@@ -202,7 +199,6 @@ FAKE("a client is freed with all that it has")
 	rowlock_free(lost);
 	rowlock_watch_free(watch);
 	rowlock_free(bobs);
-	fake_person_end(bob);
 }
 
 static void free_the_client(struct rowlock *lock, void *arg)

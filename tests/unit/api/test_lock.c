@@ -31,7 +31,7 @@ FAKE("a lock in use by another thread is not freed")
 	FAKE_CLIENT();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -46,7 +46,6 @@ FAKE("a lock in use by another thread is not freed")
 	fake_let(FAKE_RELEASE);
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(rowlock_try_free(lock, &err));
-	fake_person_end(bob);
 }
 
 FAKE("a client with locks is not freed")

@@ -56,10 +56,9 @@ int __wrap_gethostname(char *name, size_t size)
 
 FAKE("a client names its server")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 
 	assert_string_equal(rowlock_client_server(client), "fake:3306");
-	fake_client_end(client);
 }
 
 /* It goes to the server, where people read it. */
@@ -118,7 +117,7 @@ FAKE("a client without descriptors says so")
 {
 	struct rowlock_client_options options = fake_options();
 	unsigned int lowest = first_free_descriptor();
-	struct rowlock_client *client = NULL;
+	FAKE_CLIENT_AS(client, NULL);
 	unsigned int refused = 0;
 	struct rlimit before;
 
@@ -140,7 +139,6 @@ FAKE("a client without descriptors says so")
 	}
 	/* One for the sockets' ends, two for each thread that sleeps. */
 	assert_true(refused > 5);
-	fake_client_end(client);
 }
 
 FAKE("numbers outside their range are refused")

@@ -61,7 +61,7 @@ FAKE("a list tells of a server that refuses")
 	static const enum fake_op ops[] = { FAKE_LIST, FAKE_LIST_ROWS,
 					    FAKE_PROBE };
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = settled_client();
+	FAKE_CLIENT_AS(client, settled_client());
 	struct told told = { 0 };
 
 	options.flags = ROWLOCK_LIST_PROBE;
@@ -81,13 +81,12 @@ FAKE("a list tells of a server that refuses")
 	assert_code(rowlock_list(client, &options, note, &told, &err),
 		    ROWLOCK_ECONNECT, &err);
 	assert_int_equal(told.count, 4);
-	fake_client_end(client);
 }
 
 FAKE("a list tells of one strategy if asked so")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = settled_client();
+	FAKE_CLIENT_AS(client, settled_client());
 	struct told told = { 0 };
 
 	options.flags = ROWLOCK_LIST_LEASES;
@@ -101,13 +100,12 @@ FAKE("a list tells of one strategy if asked so")
 	assert_ok(rowlock_list(client, &options, note, &told, &err));
 	assert_int_equal(told.count, 201);
 	assert_string_equal(fake_call(FAKE_LIST_ROWS, 0).name, "100!%!_!!");
-	fake_client_end(client);
 }
 
 FAKE("a probe tells of more rows than fit at first")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = settled_client();
+	FAKE_CLIENT_AS(client, settled_client());
 	struct told told = { 0 };
 
 	options.flags = ROWLOCK_LIST_ROWS | ROWLOCK_LIST_PROBE;
@@ -117,7 +115,6 @@ FAKE("a probe tells of more rows than fit at first")
 	assert_string_equal(told.last, "name 199");
 	/* The fake has locked none but what is not in the list. */
 	assert_int_equal(told.state, ROWLOCK_STATE_HELD);
-	fake_client_end(client);
 }
 
 static int note_first(const struct rowlock_entry *entry, void *arg)
@@ -129,7 +126,7 @@ static int note_first(const struct rowlock_entry *entry, void *arg)
 FAKE("a list ends where its function says so")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = settled_client();
+	FAKE_CLIENT_AS(client, settled_client());
 	struct told told = { 0 };
 
 	fake_leases_listed = fake_rows_listed = 200;
@@ -142,7 +139,6 @@ FAKE("a list ends where its function says so")
 	options.flags |= ROWLOCK_LIST_PROBE;
 	assert_ok(rowlock_list(client, &options, note_first, &told, &err));
 	assert_int_equal(told.count, 3);
-	fake_client_end(client);
 }
 
 FAKE("wrong options are refused")
@@ -150,7 +146,7 @@ FAKE("wrong options are refused")
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_reap_options reap = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = 1 };
-	struct rowlock_client *client = settled_client();
+	FAKE_CLIENT_AS(client, settled_client());
 
 	assert_code(rowlock_list(client, NULL, NULL, NULL, NULL),
 		    ROWLOCK_EINVAL, NULL);
@@ -175,7 +171,6 @@ FAKE("wrong options are refused")
 	assert_code(rowlock_reap(client, &reap, NULL, NULL), ROWLOCK_EINVAL,
 		    NULL);
 	assert_int_equal(fake_count(FAKE_LIST) + fake_count(FAKE_SESSIONS), 0);
-	fake_client_end(client);
 }
 
 /* The holder does not know that it was broken, and nobody asks for the name. */
@@ -227,7 +222,7 @@ FAKE("a break tells of a server that refuses")
 		{ ROWLOCK_LEASE, FAKE_END, "break 'job' (lease): " },
 		{ ROWLOCK_ROW, FAKE_BREAK_ROW, "break 'job' (row): " },
 	};
-	struct rowlock_client *client = settled_client();
+	FAKE_CLIENT_AS(client, settled_client());
 
 	fake_lease_add("job", 7, 77);
 	fake_row_lock("job");
@@ -268,7 +263,6 @@ FAKE("a break tells of a server that refuses")
 	assert_int_equal(fake_row("job"), 0);
 	assert_code(rowlock_break(client, ROWLOCK_ROW, "job", &err),
 		    ROWLOCK_ENOTHELD, &err);
-	fake_client_end(client);
 }
 
 /* ----------------------------------------------------------------- reap */
@@ -277,7 +271,7 @@ FAKE("reap drops old tokens once an hour")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = settled_client();
+	FAKE_CLIENT_AS(client, settled_client());
 
 	fake_tokens_old(7);
 	options.batch = 3;
@@ -292,7 +286,6 @@ FAKE("reap drops old tokens once an hour")
 	fake_advance(1);
 	assert_ok(rowlock_reap(client, &options, &result, &err));
 	assert_int_equal(result.tokens, 1);
-	fake_client_end(client);
 }
 
 /* There a draw's lock on the floor excludes on its own node only. */
@@ -319,7 +312,7 @@ FAKE("a token that cannot be dropped ends the pass")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = settled_client();
+	FAKE_CLIENT_AS(client, settled_client());
 
 	fake_tokens_old(2);
 	options.batch = 1;
@@ -329,7 +322,6 @@ FAKE("a token that cannot be dropped ends the pass")
 	assert_ok(rowlock_reap(client, &options, &result, &err));
 	assert_int_equal(result.tokens, 0);
 	assert_int_equal(fake_count(FAKE_DROP_TOKEN), 1);
-	fake_client_end(client);
 }
 
 FAKE("reap tells of a server that refuses")
@@ -337,7 +329,7 @@ FAKE("reap tells of a server that refuses")
 	static const enum fake_op ops[] = { FAKE_SESSIONS, FAKE_DEAD,
 					    FAKE_TOKENS };
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = settled_client();
+	FAKE_CLIENT_AS(client, settled_client());
 
 	fake_session_add(77);
 	fake_session_expire(77);
@@ -354,7 +346,6 @@ FAKE("reap tells of a server that refuses")
 	fake_next(FAKE_GET, no_conn);
 	assert_code(rowlock_reap(client, NULL, NULL, &err), ROWLOCK_ECONNECT,
 		    &err);
-	fake_client_end(client);
 }
 
 /* Time goes by in steps, however long the thread takes to notice. */

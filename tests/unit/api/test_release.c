@@ -132,9 +132,9 @@ static void leave_it(struct rowlock *lock)
  * back. A row that somebody has deleted by hand is then missed later. */
 FAKE("a release of a row that was left out tells no more")
 {
-	struct rowlock_client *client = client_without_handover();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
+	FAKE_CLIENT_AS(client, client_without_handover());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "other");
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
@@ -157,8 +157,6 @@ FAKE("a release of a row that was left out tells no more")
 			    i ? 0 : ROWLOCK_EUNKNOWN, &err);
 		assert_ok(rowlock_release(other, &err));
 	}
-	fake_lock_end(other);
-	fake_end(lock, client);
 }
 
 /* A row that is gone need not have been deleted by one of two DELETEs of ours.
@@ -177,8 +175,8 @@ FAKE("a release without an answer tells no more than it knows")
  * let go. A break that is being looked up may have been of this hold. */
 FAKE("a release during a look for breaks tells no more")
 {
-	struct rowlock_client *client = client_without_handover();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_CLIENT_AS(client, client_without_handover());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	break_it(lock);
@@ -187,16 +185,14 @@ FAKE("a release during a look for breaks tells no more")
 	fake_next(FAKE_RELEASE, lost_before);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_EUNKNOWN, &err);
 	fake_let(FAKE_LEASES_OF);
-	fake_end(lock, client);
 }
 
 FAKE("a release that never gets an answer goes to the chores")
 {
-	struct rowlock_client *client = client_without_handover();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *next =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_CLIENT_AS(client, client_without_handover());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(next, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_PERSON(bob);
 	uint64_t attempt;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -219,10 +215,6 @@ FAKE("a release that never gets an answer goes to the chores")
 	assert_true(fake_lease("job") != attempt);
 	assert_int_equal(rowlock_held(next), 1);
 	assert_ok(rowlock_release(next, &err));
-	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_lock_end(next);
-	fake_client_end(client);
 }
 
 FAKE("a release in others' way is tried again")
@@ -284,10 +276,8 @@ FAKE("a release that finds the time up says why")
 FAKE("a handle whose hold was lost cannot release the next")
 {
 	FAKE_CLIENT();
-	struct rowlock *old =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock *new =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	FAKE_LOCK(old, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	FAKE_LOCK(new, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 
 	assert_ok(rowlock_acquire(old, 0, &err));
 	fake_lease_remove("job");
@@ -301,8 +291,6 @@ FAKE("a handle whose hold was lost cannot release the next")
 	assert_ok(rowlock_acquire(old, 0, &err));
 	assert_ok(rowlock_release(old, &err));
 	assert_ok(rowlock_release(new, &err));
-	fake_lock_end(old);
-	fake_lock_end(new);
 }
 
 FAKE("every level of a lost hold is released")
@@ -323,12 +311,11 @@ FAKE("every level of a lost hold is released")
 
 FAKE("the next waiter's turn comes when the server answered")
 {
-	struct rowlock_client *client = client_without_handover();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
-	struct fake_person *eve = fake_person();
+	FAKE_CLIENT_AS(client, client_without_handover());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_LOCK(next, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
+	FAKE_PERSON(eve);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
@@ -346,11 +333,6 @@ FAKE("the next waiter's turn comes when the server answered")
 	assert_true(fake_call(FAKE_ACQUIRE, 1).order >
 		    fake_call(FAKE_RELEASE, 0).order);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, next, 0), 0);
-	fake_person_end(bob);
-	fake_person_end(eve);
-	fake_lock_end(lock);
-	fake_lock_end(next);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

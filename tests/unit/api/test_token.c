@@ -280,9 +280,7 @@ FAKE("a token with the grant takes the bell, too")
 static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,
 					     int times)
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
 
 	for (int i = 1; i <= times; i++) {
 		assert_true(client->unshared_until_ms == 0);
@@ -306,7 +304,6 @@ static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,
 		assert_ok(rowlock_release(lock, &err));
 		assert_int_equal(fake_count(FAKE_BATCH), times + i);
 	}
-	fake_end(lock, client);
 }
 
 FAKE("packets of one that do not pass are given up")
@@ -327,7 +324,7 @@ FAKE("packets of one that do not pass are given up")
 /* The callbacks of a client run one after the other. */
 static void lose_another(struct rowlock_client *client)
 {
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "other");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "other");
 	_Atomic int told = 0;
 
 	rowlock_on_lost(lock, fake_count_loss, (void *) &told);
@@ -335,7 +332,6 @@ static void lose_another(struct rowlock_client *client)
 	fake_lease_remove("other");
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	fake_until(fake_is_one, (void *) &told);
-	fake_lock_end(lock);
 }
 
 FAKE("a grant that is lost before its token is drawn is asked for again")
@@ -370,9 +366,8 @@ static struct rowlock_client *client_without_packets(void)
 
 FAKE("a grant that is lost at the deadline leaves nothing to release")
 {
-	struct rowlock_client *client = client_without_packets();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_CLIENT_AS(client, client_without_packets());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 
 	fake_always(FAKE_BEAT, no_answer);
 	fake_next(FAKE_DRAW, (struct fake_answer){ .creep_ms = 27000 });
@@ -380,17 +375,15 @@ FAKE("a grant that is lost at the deadline leaves nothing to release")
 	assert_non_null(strstr(err.message, "'job'"));
 	/* There is nothing to release. */
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
-	fake_end(lock, client);
 }
 
 /* It is not meant for the next acquire. */
 FAKE("a cancel that comes behind the grant is forgotten")
 {
-	struct rowlock_client *client = client_without_packets();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE,
-		      ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_OWNER_HANDLE, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_CLIENT_AS(client, client_without_packets());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE,
+		  ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_DRAW, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 10000);
@@ -401,15 +394,13 @@ FAKE("a cancel that comes behind the grant is forgotten")
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* KILL is refused, so the wait for the row goes on beyond its time. */
 FAKE("a grant that comes too late for its token is given back")
 {
 	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_next(FAKE_KILL_QUERY, (struct fake_answer){
@@ -429,13 +420,12 @@ FAKE("a grant that comes too late for its token is given back")
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_person_end(bob);
 }
 
 FAKE("a token with the grant does not wait for a ping that hangs")
 {
 	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_unlock("job");
 	fake_next(FAKE_DRAW, (struct fake_answer){ .wait = true });
@@ -450,14 +440,12 @@ FAKE("a token with the grant does not wait for a ping that hangs")
 	assert_code(fake_hear(bob, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_let(FAKE_CONFIRM);
-	fake_person_end(bob);
 }
 
 FAKE("a draw without a connection in time is a wait that was too short")
 {
-	struct rowlock_client *client = client_without_packets();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_CLIENT_AS(client, client_without_packets());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	const struct fake_answer none = { .given = true,
 					  .result = ROWLOCK_ETIMEDOUT };
 
@@ -475,7 +463,6 @@ FAKE("a draw without a connection in time is a wait that was too short")
 	fake_next(FAKE_GET, none);
 	fake_next(FAKE_GET, none); /* nor aside */
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
-	fake_end(lock, client);
 }
 
 CASE_MAIN(case_main)

@@ -16,9 +16,9 @@ static bool job_is_free(void *arg)
 FAKE("an own row is ended without a look who has it")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock *next = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(lock, client, ROWLOCK_ROW, 0, "job");
+	FAKE_LOCK(next, client, ROWLOCK_ROW, 0, "job");
+	FAKE_PERSON(bob);
 	_Atomic int told = 0;
 
 	rowlock_on_lost(lock, fake_count_loss, &told);
@@ -40,15 +40,12 @@ FAKE("an own row is ended without a look who has it")
 	/* It is nobody's now: asked as any other. */
 	assert_code(rowlock_break(client, ROWLOCK_ROW, "job", &err),
 		    ROWLOCK_EDB, &err);
-	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_lock_end(next);
 }
 
 FAKE("an owner that talks to the server is not waited for")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
@@ -62,7 +59,6 @@ FAKE("an owner that talks to the server is not waited for")
 	assert_non_null(strstr(err.message, "it was broken by hand"));
 	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
 		    NULL);
-	fake_person_end(bob);
 }
 
 /* It is not known then what the server has seen; it is not held in any case. */

@@ -21,11 +21,10 @@ static const struct fake_answer says_read_only = { .given = true,
 /* Somebody's try is refused. */
 static void refuse_a_try(struct rowlock_client *client)
 {
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "refused");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "refused");
 
 	fake_next(FAKE_ACQUIRE, says_read_only);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EREADONLY, &err);
-	fake_lock_end(lock);
 }
 
 FAKE("the next try goes by a new connection")
@@ -183,7 +182,7 @@ FAKE("a row hold goes on until it ends by itself")
 FAKE("who waits for a row waits on a new connection")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	/* The end of a slice. */
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
@@ -197,7 +196,6 @@ FAKE("who waits for a row waits on a new connection")
 	assert_ok(fake_hear(bob, &err));
 	assert_true(fake_row("job") != fake_call(FAKE_ACQUIRE, 0).conn);
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
-	fake_person_end(bob);
 }
 
 CASE_MAIN(case_main)

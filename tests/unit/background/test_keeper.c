@@ -329,7 +329,7 @@ FAKE("an answer for a session that is over counts for no other")
 
 FAKE("the keeper beats only while there is a session")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 
 	for (unsigned int i = 2; i < 12; i++) {
 		/* It asks for the server's time meanwhile. */
@@ -343,7 +343,6 @@ FAKE("the keeper beats only while there is a session")
 		assert_int_equal(fake_call(FAKE_TIME, i).conn ==
 				     fake_call(FAKE_TIME, i + 1).conn,
 				 false);
-	fake_client_end(client);
 }
 
 static bool was_pinged(void *arg)

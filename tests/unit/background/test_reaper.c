@@ -55,7 +55,7 @@ FAKE("while another reaps a client only looks")
 
 FAKE("whose turn it is goes on")
 {
-	struct rowlock_client *client = reaper();
+	FAKE_CLIENT_AS(client, reaper());
 	unsigned int looks;
 
 	fake_pass_await(FAKE_SESSIONS, 1);
@@ -64,13 +64,12 @@ FAKE("whose turn it is goes on")
 	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 1);
 	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), looks);
 	assert_true(fake_count(FAKE_CLAIM_KEEP) >= 3);
-	fake_client_end(client);
 }
 
 /* It was paused for so long. */
 FAKE("a turn that another has taken is over")
 {
-	struct rowlock_client *client = reaper();
+	FAKE_CLIENT_AS(client, reaper());
 	unsigned int passes;
 	unsigned int looks;
 
@@ -81,7 +80,6 @@ FAKE("a turn that another has taken is over")
 	passes = fake_count(FAKE_SESSIONS);
 	fake_pass_await(FAKE_CLAIM_LOOK, looks + 3);
 	assert_int_equal(fake_count(FAKE_SESSIONS), passes);
-	fake_client_end(client);
 }
 
 FAKE("an account that may not claim reaps all the same")

@@ -72,7 +72,7 @@ static void next_round(unsigned int rounds)
 
 FAKE("what changes is told, once")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_watch *one;
 	struct told told = { 0 };
 
@@ -101,7 +101,6 @@ FAKE("what changes is told, once")
 	next_round(7);
 	assert_int_equal(told.count, 6);
 	end_watch(one);
-	fake_client_end(client);
 }
 
 /* A server that knows less took over meanwhile. */
@@ -129,7 +128,7 @@ FAKE("a token is above all that was watched")
 
 FAKE("the watches of a client share a statement")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_watch *watches[RLK_LIST_NAMES + 2];
 	struct told told[RLK_LIST_NAMES + 2] = { { 0 } };
 	char name[16];
@@ -163,12 +162,11 @@ FAKE("the watches of a client share a statement")
 	for (unsigned int i = 0; i < TEST_SIZE(watches); i++)
 		if (i != 1)
 			end_watch(watches[i]);
-	fake_client_end(client);
 }
 
 FAKE("silence is told after three intervals")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_watch *one;
 	struct told told = { 0 };
 
@@ -197,13 +195,12 @@ FAKE("silence is told after three intervals")
 	assert_int_equal(told.count, 4);
 	assert_int_equal(told.state, ROWLOCK_STATE_UNKNOWN);
 	end_watch(one);
-	fake_client_end(client);
 }
 
 /* Each answer ends what was silence until then, though it has nothing new. */
 FAKE("single misses are not told")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_watch *one;
 	struct told told = { 0 };
 	unsigned int round = 1;
@@ -227,7 +224,6 @@ FAKE("single misses are not told")
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.state, ROWLOCK_STATE_UNKNOWN);
 	end_watch(one);
-	fake_client_end(client);
 }
 
 FAKE("a client that has watches is not freed")

@@ -134,7 +134,7 @@ static void reap_all(struct rowlock_client *of,
 
 FAKE("the reaper sweeps a batch by a statement")
 {
-	struct rowlock_client *of = fake_client();
+	FAKE_CLIENT_AS(of, fake_client());
 	struct rowlock_reap_result result;
 
 	fill();
@@ -149,12 +149,11 @@ FAKE("the reaper sweeps a batch by a statement")
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
-	fake_client_end(of);
 }
 
 FAKE("the reaper goes one by one where one is in the way")
 {
-	struct rowlock_client *of = fake_client();
+	FAKE_CLIENT_AS(of, fake_client());
 	struct rowlock_reap_result result;
 
 	fill();
@@ -170,7 +169,6 @@ FAKE("the reaper goes one by one where one is in the way")
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 1);
 	assert_int_equal(result.swept, DEAD - 1);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), DEAD);
-	fake_client_end(of);
 }
 
 /* Each page takes 60 ms, and a pass is to take 100. */
@@ -181,7 +179,7 @@ FAKE("a pass that was ended by its time is gone on with")
 	} passes[] = { { 0, 1, 2 }, { 2, 1, 4 }, { 2, 1, 6 } };
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *of = fake_client();
+	FAKE_CLIENT_AS(of, fake_client());
 
 	for (uint64_t id = 1; id <= 8; id++) {
 		fake_session_add(id);
@@ -204,7 +202,6 @@ FAKE("a pass that was ended by its time is gone on with")
 	/* From the first one on. */
 	assert_int_equal(fake_count(FAKE_SESSIONS), 9);
 	assert_int_equal(fake_count(FAKE_DEAD), 1);
-	fake_client_end(of);
 }
 
 /* Those that are in the way cost each pass its time; the others have theirs. */
@@ -212,7 +209,7 @@ FAKE("a pass is not kept by those in the way")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *of = fake_client();
+	FAKE_CLIENT_AS(of, fake_client());
 	struct fake_answer slow = blocked;
 	char name[16];
 
@@ -232,7 +229,6 @@ FAKE("a pass is not kept by those in the way")
 		assert_string_equal(fake_call(FAKE_SWEEP_DEAD, 2 * i + 1).name,
 				    name);
 	}
-	fake_client_end(of);
 }
 
 /* However little time it has. */
@@ -240,7 +236,7 @@ FAKE("a pass removes something, however little time it has")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *of = fake_client();
+	FAKE_CLIENT_AS(of, fake_client());
 
 	fake_session_add(1);
 	fake_session_expire(1);
@@ -249,7 +245,6 @@ FAKE("a pass removes something, however little time it has")
 	assert_ok(rowlock_reap(of, &options, &result, &err));
 	assert_int_equal(result.evicted, 1);
 	assert_int_equal(result.more, 1);
-	fake_client_end(of);
 }
 
 /* Nobody shall take it for all well. */
@@ -257,7 +252,7 @@ FAKE("the reaper tells what it could not remove")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *of = fake_client();
+	FAKE_CLIENT_AS(of, fake_client());
 
 	fill();
 	fake_next(FAKE_SWEEP_MANY, refused);
@@ -274,14 +269,13 @@ FAKE("the reaper tells what it could not remove")
 		    &err);
 	assert_int_equal(result.evicted, 0);
 	reap_all(of, &result);
-	fake_client_end(of);
 }
 
 FAKE("a look for old tokens that failed is made again")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *of = fake_client();
+	FAKE_CLIENT_AS(of, fake_client());
 
 	fake_next(FAKE_TOKENS, refused);
 	assert_code(rowlock_reap(of, &options, &result, &err), ROWLOCK_EDB,
@@ -291,7 +285,6 @@ FAKE("a look for old tokens that failed is made again")
 	/* There may be many: not with every pass. */
 	assert_ok(rowlock_reap(of, &options, &result, &err));
 	assert_int_equal(fake_count(FAKE_TOKENS), 2);
-	fake_client_end(of);
 }
 
 CASE_MAIN(case_main)

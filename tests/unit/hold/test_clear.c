@@ -93,7 +93,7 @@ FAKE("a holder that beat in the last moment keeps its name")
 FAKE("a holder that another evicts is swept")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	packets_are_refused();
 	stranger_takes_it();
@@ -106,7 +106,6 @@ FAKE("a holder that another evicts is swept")
 	fake_let(FAKE_EVICT_EXPIRED);
 	assert_code(fake_hear(bob, &err), 0, &err);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("a removal in others' way is tried again a few times")
@@ -285,7 +284,7 @@ FAKE("a server's clock that jumped decides no more")
  */
 FAKE("a small jump is seen after a long time")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	unsigned int looks = 1;
 
 	fake_await(FAKE_TIME, looks);
@@ -301,7 +300,6 @@ FAKE("a small jump is seen after a long time")
 		fake_await(FAKE_TIME, ++looks);
 	}
 	assert_true(has_jumped(client));
-	fake_client_end(client);
 }
 
 /* The server's clock went back by an hour since it beat, before this client
@@ -390,7 +388,7 @@ FAKE("a lease past its maximum is swept")
 FAKE("a waiter looks again when the maximum is over")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 	int64_t began_ms = fake_now();
 
 	stranger_takes_it();
@@ -401,7 +399,6 @@ FAKE("a waiter looks again when the maximum is over")
 	assert_true(fake_now() - began_ms < 15000);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 /* As above, but it is the maximum of one hold: its session lives on. */

@@ -36,11 +36,10 @@ static struct rowlock_client *client_with_session(void)
 
 static void expect_free(struct rowlock_client *client)
 {
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "job");
 
 	assert_ok(rowlock_acquire(other, 0, &err));
 	assert_ok(rowlock_release(other, &err));
-	fake_lock_end(other);
 }
 
 FAKE("the name is nobody's until its time is over")

@@ -291,7 +291,7 @@ static void give_back(struct rowlock *lock)
  * them each has a place in the table, of 8 to 16 bytes. */
 FAKE("a lease that is held takes 336 bytes")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *first = acquired(client, 0);
 	struct rowlock *locks[MANY];
 	long each = LONG_MAX;
@@ -310,7 +310,6 @@ FAKE("a lease that is held takes 336 bytes")
 	for (int i = 0; i < MANY; i++)
 		give_back(locks[i]);
 	give_back(first);
-	fake_client_end(client);
 }
 
 _Static_assert(sizeof(struct rowlock_client) < 16384,

@@ -10,10 +10,8 @@
 FAKE("a thread that owns enters again through any handle")
 {
 	FAKE_CLIENT();
-	struct rowlock *a =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock *b =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -31,8 +29,6 @@ FAKE("a thread that owns enters again through any handle")
 	assert_int_equal(rowlock_held(a), 0);
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
 	assert_int_equal(fake_lease("job"), 0);
-	fake_lock_end(a);
-	fake_lock_end(b);
 }
 
 /* In an event loop one thread works for many: its handles exclude each other.
@@ -67,11 +63,10 @@ FAKE("another handle of the thread is kept out")
 
 FAKE("the outer handle may be released before the inner")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock *b =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
@@ -82,15 +77,13 @@ FAKE("the outer handle may be released before the inner")
 	fake_lock_end(a);
 	assert_ok(rowlock_release(b, &err));
 	assert_int_equal(fake_lease("job"), 0);
-	fake_end(b, client);
 }
 
 FAKE("a lock that is not reentrant says deadlock")
 {
 	FAKE_CLIENT();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *b =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, "job");
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, "job");
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_code(rowlock_acquire(b, ROWLOCK_FOREVER, &err),
@@ -101,16 +94,14 @@ FAKE("a lock that is not reentrant says deadlock")
 	assert_ok(rowlock_acquire(b, 0, &err));
 	assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EDEADLOCK, &err);
 	assert_ok(rowlock_release(b, &err));
-	fake_lock_end(a);
-	fake_lock_end(b);
 }
 
 FAKE("another thread neither enters nor releases")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *mine = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(mine, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ENOTOWNER,
@@ -125,19 +116,14 @@ FAKE("another thread neither enters nor releases")
 		    NULL);
 	assert_int_equal(rowlock_depth(lock), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_lock_end(mine);
 }
 
 FAKE("a handle that owns is released by any thread")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct rowlock *other =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_PERSON(bob);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* The same thread, but another owner. */
@@ -148,9 +134,6 @@ FAKE("a handle that owns is released by any thread")
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_lock_end(other);
 }
 
 /* An acquire looks twice at the clock, and each look may be the one that finds

@@ -51,12 +51,11 @@ FAKE("the hold of a thread that ends is lost")
 FAKE("holds of other threads and of handles are left alone")
 {
 	FAKE_CLIENT();
-	struct rowlock *mine = fake_lock(client, ROWLOCK_LEASE, 0, "mine");
-	struct rowlock *handles =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "handle");
-	struct rowlock *row =
-	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_OWNER_HANDLE, "handle");
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(mine, client, ROWLOCK_LEASE, 0, "mine");
+	FAKE_LOCK(handles, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE,
+		  "handle");
+	FAKE_LOCK(row, client, ROWLOCK_ROW, ROWLOCK_OWNER_HANDLE, "handle");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
 
 	assert_ok(rowlock_acquire(mine, 0, &err));
@@ -68,10 +67,6 @@ FAKE("holds of other threads and of handles are left alone")
 	assert_ok(rowlock_release(mine, &err));
 	assert_ok(rowlock_release(handles, &err));
 	assert_ok(rowlock_release(row, &err));
-	fake_lock_end(mine);
-	fake_lock_end(handles);
-	fake_lock_end(row);
-	fake_lock_end(lock);
 }
 
 /* The name is nobody's here at once; in the server, a moment later. */
@@ -162,9 +157,8 @@ FAKE("what was released or lost before is not lost by an end")
 /* What is handed over is the next owner's debt, and not the last one's. */
 FAKE("a hold that was handed over is lost with its last owner")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	FAKE_LOCK(next, client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
 	struct fake_person *carol = fake_person();
 
@@ -179,9 +173,6 @@ FAKE("a hold that was handed over is lost with its last owner")
 	fake_person_end(carol);
 	assert_int_equal(rowlock_held(next), 0);
 	fake_until(job_is_free, NULL);
-	fake_lock_end(lock);
-	fake_lock_end(next);
-	fake_client_end(client);
 }
 
 static void count_lines(enum rowlock_log_level level, const char *message,

@@ -339,8 +339,8 @@ static bool is_fenced_often(void *arg)
 FAKE("a session that cannot be ended ends by itself")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
+	FAKE_LOCK(lock, client, ROWLOCK_ROW, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_ROW, 0, "other");
 	uint64_t first, second;
 	unsigned int fences;
 
@@ -358,8 +358,6 @@ FAKE("a session that cannot be ended ends by itself")
 	fake_pass_until(is_fenced_often, &second);
 	/* One may have been on its way. */
 	assert_true(fences_of(first) <= fences + 1);
-	fake_lock_end(lock);
-	fake_lock_end(other);
 }
 
 /* A statement that is interrupted may have locked the row already: before the
@@ -416,7 +414,7 @@ FAKE("a pong after the bound brings nothing back")
 FAKE("confirming a grant takes no longer than the caller has")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
@@ -427,13 +425,12 @@ FAKE("confirming a grant takes no longer than the caller has")
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
 	fake_until(nothing_is_lent, NULL);
 	assert_int_equal(fake_row("job"), 0);
-	fake_person_end(bob);
 }
 
 FAKE("a grant that cannot be confirmed is not left in the pool")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
@@ -445,7 +442,6 @@ FAKE("a grant that cannot be confirmed is not left in the pool")
 	assert_true(fake_call(FAKE_ACQUIRE, 0).conn !=
 		    fake_call(FAKE_ACQUIRE, 1).conn);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("a connection that comes too late is not used")
@@ -461,7 +457,7 @@ FAKE("a connection that comes too late is not used")
 FAKE("a grant after a long wait is confirmed first")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
@@ -474,7 +470,6 @@ FAKE("a grant after a long wait is confirmed first")
 	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("a confirmed grant counts from when that was asked")
@@ -527,7 +522,7 @@ FAKE("verify asks on the hold's own connection")
 FAKE("an end before the hold begins is not missed")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
@@ -545,7 +540,6 @@ FAKE("an end before the hold begins is not missed")
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_code(fake_ask(person, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
 		    NULL);
-	fake_person_end(person);
 }
 
 CASE_MAIN(case_main)

@@ -47,12 +47,12 @@ FAKE("row holds need no session")
 FAKE("those who come meanwhile wait for the one who opens")
 {
 	FAKE_CLIENT();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
-	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
-	struct rowlock *c = fake_lock(client, ROWLOCK_LEASE, 0, "c");
-	struct fake_person *bob = fake_person();
-	struct fake_person *eve = fake_person();
-	struct fake_person *tom = fake_person();
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "a");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "b");
+	FAKE_LOCK(c, client, ROWLOCK_LEASE, 0, "c");
+	FAKE_PERSON(bob);
+	FAKE_PERSON(eve);
+	FAKE_PERSON(tom);
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, a, ROWLOCK_FOREVER);
@@ -73,19 +73,12 @@ FAKE("those who come meanwhile wait for the one who opens")
 	assert_int_equal(fake_count(FAKE_OPEN), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, a, 0), 0);
 	assert_int_equal(fake_ask(eve, FAKE_DO_RELEASE, b, 0), 0);
-	fake_person_end(bob);
-	fake_person_end(eve);
-	fake_person_end(tom);
-	fake_lock_end(a);
-	fake_lock_end(b);
-	fake_lock_end(c);
 }
 
 /* Executed or not: nobody knows, so nobody uses it. */
 static void opening_without_an_answer(bool executed)
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t thrown;
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
@@ -101,7 +94,6 @@ static void opening_without_an_answer(bool executed)
 		    fake_call(FAKE_OPEN, 1).id);
 	assert_int_equal(fake_sessions(), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE("an id whose opening got no answer is thrown away")
@@ -151,7 +143,7 @@ FAKE("a refused opening is told and leaves nothing")
 FAKE("a conflict at the opening reaches no caller")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
 						   .skip = true,
@@ -164,7 +156,6 @@ FAKE("a conflict at the opening reaches no caller")
 	assert_ok(fake_pass_hear(bob, &err));
 	assert_int_equal(fake_count(FAKE_OPEN), 3);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("a waiter tries again until the server is back")
@@ -190,7 +181,7 @@ FAKE("a waiter tries again until the server is back")
 FAKE("a waiter that never reached the server says so")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_always(FAKE_OPEN, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -199,7 +190,6 @@ FAKE("a waiter that never reached the server says so")
 	fake_pass_await(FAKE_OPEN, 2);
 	fake_advance(300);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
-	fake_person_end(bob);
 }
 
 /* ---------------------------------------------------------- it is over */
@@ -270,8 +260,8 @@ FAKE("a session that is over is not used for the next acquire")
 FAKE("a grant that comes after its session is not a grant")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "other");
 	struct fake_call first;
 	struct fake_call last;
 
@@ -290,8 +280,6 @@ FAKE("a grant that comes after its session is not a grant")
 	assert_true(fake_lease("job") == last.attempt);
 	assert_true(fake_call(FAKE_OPEN, 1).id == last.id);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_lock_end(other);
 }
 
 /* Its row is there, but names a session that is over before the answer to that
@@ -299,9 +287,9 @@ FAKE("a grant that comes after its session is not a grant")
 FAKE("an attempt belongs to one session")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "other");
+	FAKE_PERSON(bob);
 	struct fake_call first;
 	struct fake_call last;
 
@@ -323,9 +311,6 @@ FAKE("an attempt belongs to one session")
 	assert_true(first.attempt != last.attempt);
 	assert_true(fake_lease("job") == last.attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_lock_end(other);
 }
 
 CASE_MAIN(case_main)

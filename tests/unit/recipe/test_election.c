@@ -60,7 +60,7 @@ static void assert_leads_not(struct rowlock *election, int code)
 
 static void lead_and_resign(enum rowlock_strategy strategy)
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, strategy);
 	uint64_t term;
 
@@ -81,7 +81,6 @@ static void lead_and_resign(enum rowlock_strategy strategy)
 	assert_true(term_of(election) > term);
 	assert_ok(rowlock_release(election, &err));
 	end(election);
-	fake_client_end(client);
 }
 
 FAKE("a leader leads until it resigns (lease)")

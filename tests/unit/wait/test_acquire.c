@@ -54,9 +54,8 @@ FAKE("waiters are served first come, first served")
 FAKE("a try does not wait in the line")
 {
 	FAKE_CLIENT();
-	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	assert_code(rowlock_acquire(other, 0, &err), ROWLOCK_EBUSY, &err);
@@ -65,8 +64,6 @@ FAKE("a try does not wait in the line")
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(rowlock_held(other), 0);
 	assert_ok(rowlock_release(held, &err));
-	fake_lock_end(held);
-	fake_lock_end(other);
 }
 
 FAKE("a try on a name of another client asks once")
@@ -84,9 +81,9 @@ FAKE("a try on a name of another client asks once")
 FAKE("only the first in line asks")
 {
 	FAKE_CLIENT();
-	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(first, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(second, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, first, ROWLOCK_FOREVER);
@@ -97,17 +94,14 @@ FAKE("only the first in line asks")
 	fake_let(FAKE_ACQUIRE);
 	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, first, 0), 0);
-	fake_person_end(bob);
-	fake_lock_end(first);
-	fake_lock_end(second);
 }
 
 FAKE("a wait in the line ends at its deadline")
 {
 	FAKE_CLIENT();
-	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *person = fake_person();
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(person);
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(person, FAKE_DO_ACQUIRE, other, 500);
@@ -119,15 +113,12 @@ FAKE("a wait in the line ends at its deadline")
 	assert_code(fake_hear(person, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_ok(rowlock_release(held, &err));
-	fake_person_end(person);
-	fake_lock_end(held);
-	fake_lock_end(other);
 }
 
 FAKE("a wait for another client ends at its deadline")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -138,13 +129,12 @@ FAKE("a wait for another client ends at its deadline")
 	fake_advance(2000);
 	assert_code(fake_hear(person, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_person_end(person);
 }
 
 FAKE("a waiter gets what another client gives up")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -155,7 +145,6 @@ FAKE("a waiter gets what another client gives up")
 	assert_ok(fake_hear(person, &err));
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(person);
 }
 
 struct patient {
@@ -181,10 +170,10 @@ static bool sleeps_until(void *arg)
 FAKE("a client whose turn is over lets others ask first")
 {
 	FAKE_CLIENT();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *alice = fake_person();
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(alice);
+	FAKE_PERSON(bob);
 	struct patient patient = { client, bob, 0 };
 	unsigned int asked;
 
@@ -205,20 +194,16 @@ FAKE("a client whose turn is over lets others ask first")
 	fake_advance(100);
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, b, 0));
-	fake_person_end(alice);
-	fake_person_end(bob);
-	fake_lock_end(a);
-	fake_lock_end(b);
 }
 
 FAKE("cancel ends a wait in the line and the next moves up")
 {
 	FAKE_CLIENT();
-	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *third = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
-	struct fake_person *eve = fake_person();
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(second, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(third, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
+	FAKE_PERSON(eve);
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, second, ROWLOCK_FOREVER);
@@ -234,17 +219,12 @@ FAKE("cancel ends a wait in the line and the next moves up")
 	assert_code(fake_ask(bob, FAKE_DO_ACQUIRE, second, 0), ROWLOCK_EBUSY,
 		    NULL);
 	assert_int_equal(fake_ask(eve, FAKE_DO_RELEASE, third, 0), 0);
-	fake_person_end(bob);
-	fake_person_end(eve);
-	fake_lock_end(held);
-	fake_lock_end(second);
-	fake_lock_end(third);
 }
 
 FAKE("cancel ends a wait between two polls")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -252,7 +232,6 @@ FAKE("cancel ends a wait between two polls")
 	fake_pass_await(FAKE_ACQUIRE, 3);
 	rowlock_cancel(lock);
 	assert_code(fake_hear(person, &err), ROWLOCK_ECANCELED, &err);
-	fake_person_end(person);
 }
 
 FAKE("cancel ends a wait for a connection")
@@ -327,7 +306,7 @@ FAKE("a cancel behind a part ends the next part")
 FAKE("a grant that came before the cancel stands")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(person, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -339,14 +318,13 @@ FAKE("a grant that came before the cancel stands")
 	/* Nothing of it is remembered. */
 	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(person);
 }
 
 FAKE("one name under two strategies is two locks")
 {
 	FAKE_CLIENT();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *b = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(b, client, ROWLOCK_ROW, 0, "job");
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
@@ -359,8 +337,6 @@ FAKE("one name under two strategies is two locks")
 	assert_int_equal(rowlock_held(b), 1);
 	assert_true(fake_lease("job") == 0);
 	assert_ok(rowlock_release(b, &err));
-	fake_lock_end(a);
-	fake_lock_end(b);
 }
 
 /* A row of the first one may have been there, and been removed by hand: who saw
@@ -368,7 +344,7 @@ FAKE("one name under two strategies is two locks")
 FAKE("who finds it held asks with another attempt")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -380,7 +356,6 @@ FAKE("who finds it held asks with another attempt")
 	fake_lease_remove("job");
 	assert_ok(fake_pass_hear(person, &err));
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(person);
 }
 
 /* How long the thread that is next in line holds back after a release. */
@@ -438,9 +413,9 @@ FAKE("threads of a client step back for others")
 FAKE("a handle with a waiting thread refuses a second")
 {
 	FAKE_CLIENT();
-	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -450,9 +425,6 @@ FAKE("a handle with a waiting thread refuses a second")
 	rowlock_cancel(lock);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_ok(rowlock_release(held, &err));
-	fake_person_end(bob);
-	fake_lock_end(held);
-	fake_lock_end(lock);
 }
 
 CASE_MAIN(case_main)

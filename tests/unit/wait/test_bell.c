@@ -223,7 +223,7 @@ FAKE("bell is pinged as long as its hold lasts")
 /* Those of the connection before went with it. */
 FAKE("bells of a connection end with it")
 {
-	struct rowlock_client *client = client_of(4);
+	FAKE_CLIENT_AS(client, client_of(4));
 	struct rowlock *locks[65];
 	char name[16];
 
@@ -239,14 +239,13 @@ FAKE("bells of a connection end with it")
 		assert_ok(rowlock_release(locks[i], &err));
 		fake_lock_end(locks[i]);
 	}
-	fake_client_end(client);
 }
 
 /* A connection has room for a number of bells at one time. */
 FAKE("bells of holds that are over make room")
 {
-	struct rowlock_client *client = client_of(4);
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_CLIENT_AS(client, client_of(4));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 
 	for (unsigned int i = 0; i < 200; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
@@ -255,7 +254,6 @@ FAKE("bells of holds that are over make room")
 		assert_ok(rowlock_release(lock, &err));
 		assert_int_equal(fake_bell("job"), 0);
 	}
-	fake_end(lock, client);
 }
 
 static unsigned int pings_of_bells(void)

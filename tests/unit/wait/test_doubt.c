@@ -42,9 +42,8 @@ static bool is_free(void *name)
 
 static void get_it(uint64_t wait_ms, struct fake_answer answer)
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	FAKE_PERSON(bob);
 	struct fake_call call;
 
 	fake_always(FAKE_FENCE, out_of_reach);
@@ -70,8 +69,6 @@ static void get_it(uint64_t wait_ms, struct fake_answer answer)
 	/* It lands. */
 	fake_lease_add("job", call.attempt, call.id);
 	fake_pass_until(is_free, job);
-	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE("who cannot be told asks on as another attempt")
@@ -119,7 +116,7 @@ static void doubt(struct rowlock_client *client, const char *name)
 
 FAKE("one in doubt keeps nothing else waiting")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct fake_call first;
 	struct fake_call second;
 
@@ -140,7 +137,6 @@ FAKE("one in doubt keeps nothing else waiting")
 	fake_lease_add("job", first.attempt, first.id);
 	fake_pass_until(is_free, task);
 	fake_pass_until(is_free, job);
-	fake_client_end(client);
 }
 
 /* Looked at while the chores sleep. */
@@ -197,7 +193,7 @@ static void let_rounds_go_on(unsigned int ms)
 
 FAKE("a doubt ends with the server's patience")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct fake_call call;
 	unsigned int fences;
 	uint64_t other;
@@ -220,13 +216,12 @@ FAKE("a doubt ends with the server's patience")
 	other = fake_call(FAKE_ACQUIRE, 2).conn;
 	fake_pass_until(is_fenced_often, &other);
 	assert_int_equal(fences_of(call.conn), fences);
-	fake_client_end(client);
 }
 
 /* What stood still counts no time, and executes what had arrived. */
 FAKE("a server that stood still is in doubt anew")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct fake_call call;
 
 	fake_always(FAKE_FENCE, out_of_reach);
@@ -241,7 +236,6 @@ FAKE("a server that stood still is in doubt anew")
 	fake_lease_add("job", call.attempt, call.id);
 	fake_advance(500);
 	fake_pass_until(is_free, job);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

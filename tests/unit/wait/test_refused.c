@@ -57,12 +57,11 @@ static void end(struct rowlock_client *client, struct rowlock *lock)
 /* Whoever waits gets it in the end, whatever happened first. */
 static void waits_and_gets_it(struct rowlock *lock)
 {
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	assert_ok(fake_pass_hear(bob, &err));
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 /* ----------------------------------------------------- the pool refuses */

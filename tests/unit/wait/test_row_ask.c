@@ -50,7 +50,7 @@ FAKE("a try does not wait and leaves no transaction")
 FAKE("waiting is done in the server")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -60,7 +60,6 @@ FAKE("waiting is done in the server")
 	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("a slice without a grant is followed by the next")
@@ -83,7 +82,7 @@ FAKE("a slice without a grant is followed by the next")
 FAKE("the deadline takes the question back")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 1500);
@@ -100,14 +99,13 @@ FAKE("the deadline takes the question back")
 	assert_true(fake_call(FAKE_RELEASE, 0).conn ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
-	fake_person_end(bob);
 }
 
 /* The server ends each slice; if it does not, it or the way to it is gone. */
 FAKE("a wait without end looks whether the server is there")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -118,13 +116,12 @@ FAKE("a wait without end looks whether the server is there")
 	fake_row_unlock("job");
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
-	fake_person_end(bob);
 }
 
 FAKE("cancel takes the question back")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -132,13 +129,12 @@ FAKE("cancel takes the question back")
 	rowlock_cancel(lock);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 1);
-	fake_person_end(bob);
 }
 
 FAKE("a grant that beats the kill is a grant")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_next(FAKE_RESUME,
@@ -149,13 +145,12 @@ FAKE("a grant that beats the kill is a grant")
 	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("a question that cannot be taken back is fenced")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_next(FAKE_RESUME, (struct fake_answer){ .given = true,
@@ -170,13 +165,12 @@ FAKE("a question that cannot be taken back is fenced")
 	assert_true(fake_call(FAKE_FENCE, 0).id ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
-	fake_person_end(bob);
 }
 
 FAKE("many waiters use one connection")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *first = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_CLIENT();
+	FAKE_LOCK(first, client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *locks[5];
 	struct fake_person *people[5];
 
@@ -198,7 +192,6 @@ FAKE("many waiters use one connection")
 		fake_person_end(people[i]);
 		fake_lock_end(locks[i]);
 	}
-	fake_end(first, client);
 }
 
 CASE_MAIN(case_main)

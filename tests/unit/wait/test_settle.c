@@ -28,8 +28,7 @@ static bool is_free(void *arg)
 
 static void lost_answer(struct fake_answer answer)
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_call first;
 	struct fake_call fence;
 	struct fake_call second;
@@ -48,7 +47,6 @@ static void lost_answer(struct fake_answer answer)
 	assert_true(fake_lease("job") == first.attempt);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE("an attempt without an answer is asked again behind a fence")
@@ -61,7 +59,7 @@ FAKE("an attempt without an answer is asked again behind a fence")
 FAKE("a poll without an answer is asked as a first question")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -84,13 +82,12 @@ FAKE("a poll without an answer is asked as a first question")
 		    fake_call(FAKE_ACQUIRE, 1).attempt);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("a request that lands late is found to be ours")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 	struct fake_call call;
 
 	fake_next(FAKE_ACQUIRE, lost_before);
@@ -104,13 +101,12 @@ FAKE("a request that lands late is found to be ours")
 	assert_true(fake_lease("job") == call.attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	assert_int_equal(fake_lease("job"), 0);
-	fake_person_end(bob);
 }
 
 FAKE("an attempt is over once another was seen to have the name")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, lost_before);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
@@ -129,13 +125,12 @@ FAKE("an attempt is over once another was seen to have the name")
 	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt !=
 		    fake_call(FAKE_ACQUIRE, 2).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("an attempt is not asked again before the fence holds")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, lost_before);
 	for (int i = 0; i < 5; i++)
@@ -147,13 +142,12 @@ FAKE("an attempt is not asked again before the fence holds")
 		    fake_call(FAKE_FENCE, 5).order);
 	assert_int_equal(fake_count(FAKE_FENCE), 6);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("what cannot be settled in time is removed later")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 	struct fake_call call;
 
 	fake_next(FAKE_ACQUIRE, lost_after);
@@ -177,7 +171,6 @@ FAKE("what cannot be settled in time is removed later")
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
 	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt != call.attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 /* Between the fence and the second question the wait ends: the row of the
@@ -185,7 +178,7 @@ FAKE("what cannot be settled in time is removed later")
 FAKE("a wait that ends behind the fence leaves no row")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
@@ -196,7 +189,6 @@ FAKE("a wait that ends behind the fence leaves no row")
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	fake_pass_until(is_free, NULL);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
-	fake_person_end(bob);
 }
 
 FAKE("a refusal behind the fence leaves no row")
@@ -244,7 +236,7 @@ FAKE("an answer 'held' behind the fence is believed")
 FAKE("a request that hangs is settled too")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -257,13 +249,12 @@ FAKE("a request that hangs is settled too")
 	assert_true(fake_call(FAKE_ACQUIRE, 0).attempt ==
 		    fake_call(FAKE_ACQUIRE, 1).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("a conflict is no verdict")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	for (int i = 0; i < 4; i++)
 		fake_next(FAKE_ACQUIRE,
@@ -279,7 +270,6 @@ FAKE("a conflict is no verdict")
 		assert_true(fake_call(FAKE_ACQUIRE, i - 1).attempt !=
 			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 static bool is_now(void *arg)
@@ -296,7 +286,7 @@ FAKE("a try does not rest beyond its time")
 	struct fake_answer again = { .given = true,
 				     .skip = true,
 				     .result = RLK_AGAIN };
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 	const int64_t rest = 150;
 
 	fake_always(FAKE_ACQUIRE, again);
@@ -316,14 +306,13 @@ FAKE("a try does not rest beyond its time")
 	fake_advance(1);
 	assert_code(fake_hear(bob, &err), ROWLOCK_EDB, &err);
 	assert_int_equal(fake_now(), until);
-	fake_person_end(bob);
 }
 
 /* What was not answered may have been done: only the same attempt tells. */
 FAKE("a conflict leaves doubt as it was")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true, .result = RLK_UNCLEAR });
@@ -338,7 +327,6 @@ FAKE("a conflict leaves doubt as it was")
 		assert_true(fake_call(FAKE_ACQUIRE, i - 1).attempt ==
 			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 FAKE("a refusal is told at once and leaves nothing")
