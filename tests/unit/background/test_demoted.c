@@ -29,7 +29,7 @@ static void refuse_a_try(struct rowlock_client *client)
 
 FAKE("the next try goes by a new connection")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	refuse_a_try(bob.client);
 	acquire(&bob, 0);
@@ -37,7 +37,6 @@ FAKE("the next try goes by a new connection")
 	assert_true(fake_call(FAKE_ACQUIRE, 1).conn >
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* ------------------------------------------------------------ keeper */
@@ -102,7 +101,7 @@ FAKE("without a new connection the old one beats")
 
 FAKE("who stands in line stands in the new one")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	refuse_a_try(bob.client);
 	fake_advance(LOOK_MOST_MS);
@@ -112,7 +111,6 @@ FAKE("who stands in line stands in the new one")
 	other_rings("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 static struct one holding_a_bell(void)
@@ -132,7 +130,7 @@ static bool has_no_bell(void *arg)
 
 FAKE("a hold outlives its bell on the old server")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 	unsigned int pings = 0;
 
 	refuse_a_try(bob.client);
@@ -143,12 +141,11 @@ FAKE("a hold outlives its bell on the old server")
 	assert_int_equal(pings, 0);
 	assert_int_equal(rowlock_held(bob.lock), 1);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 FAKE("a release does not go to the old server")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 	uint64_t bell = fake_bell("job");
 
 	refuse_a_try(bob.client);
@@ -157,7 +154,6 @@ FAKE("a release does not go to the old server")
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
 	assert_true(fake_call(FAKE_RELEASE, 0).conn != bell);
 	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
-	end(&bob);
 }
 
 /* -------------------------------------------------------------- rows */

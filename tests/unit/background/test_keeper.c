@@ -66,7 +66,7 @@ static void await_valid_until(struct world_of_one *one, int64_t after_ms)
 
 FAKE("a beat comes every third of the TTL")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	await_valid_until(&one, 27000);
 	for (unsigned int i = 1; i <= 9; i++) {
@@ -78,13 +78,12 @@ FAKE("a beat comes every third of the TTL")
 		await_valid_until(&one, i * 10000 + 27000);
 	}
 	assert_int_equal(rowlock_held(one.lock), 1);
-	end(&one);
 }
 
 /* A server that stands still for 8.5 seconds must not cost a lease of 10. */
 FAKE("a short TTL is beaten more often")
 {
-	struct world_of_one one = begin_with_ttl(10000);
+	_cleanup_(end) struct world_of_one one = begin_with_ttl(10000);
 
 	fake_advance(416);
 	fake_await(FAKE_BEAT, 1);
@@ -96,13 +95,12 @@ FAKE("a short TTL is beaten more often")
 	fake_advance(8500);
 	assert_int_equal(rowlock_held(one.lock), 1);
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
-	end(&one);
 }
 
 /* Each beat costs one statement, and the look behind it another. */
 FAKE("rows are looked for every third of the TTL")
 {
-	struct world_of_one one = begin_with_ttl(9600);
+	_cleanup_(end) struct world_of_one one = begin_with_ttl(9600);
 
 	for (unsigned int i = 1; i <= 16; i++) {
 		fake_advance(400);
@@ -111,7 +109,6 @@ FAKE("rows are looked for every third of the TTL")
 		fake_await(FAKE_LEASES_THERE, i < 9 ? 1 : 2);
 	}
 	assert_int_equal(fake_count(FAKE_LEASES_THERE), 2);
-	end(&one);
 }
 
 /* Nobody waits for the answer of a look at an idle client's session. */
@@ -132,7 +129,7 @@ FAKE("a session without a hold is looked at once a TTL")
 
 FAKE("one beat serves all holds")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 	struct rowlock *locks[20];
 	char name[] = "jobA";
 
@@ -149,19 +146,17 @@ FAKE("one beat serves all holds")
 		assert_ok(rowlock_release(locks[i], &err));
 		fake_lock_end(locks[i]);
 	}
-	end(&one);
 }
 
 FAKE("a late answer moves the deadline from its own start")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_next(FAKE_BEAT, (struct fake_answer){ .ms = 4000 });
 	fake_advance(10000);
 	await_valid_until(&one, 37000);
 	assert_int_equal(fake_now(), one.t0 + 14000);
 	assert_int_equal(rowlock_remaining_ms(one.lock), 23000);
-	end(&one);
 }
 
 FAKE("a late answer to the opening counts from its start")
@@ -177,7 +172,7 @@ FAKE("a late answer to the opening counts from its start")
 
 FAKE("a beat that hangs is sent again on the other connection")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_next(FAKE_BEAT, (struct fake_answer){ .wait = true });
 	fake_advance(10000);
@@ -189,12 +184,11 @@ FAKE("a beat that hangs is sent again on the other connection")
 	assert_int_equal(fake_count(FAKE_BEAT), 2);
 	assert_true(fake_call(FAKE_BEAT, 0).conn !=
 		    fake_call(FAKE_BEAT, 1).conn);
-	end(&one);
 }
 
 FAKE("the spare connection serves when no other can be had")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_always(FAKE_GET, (struct fake_answer){
 				  .given = true, .result = ROWLOCK_ECONNECT });
@@ -204,12 +198,11 @@ FAKE("the spare connection serves when no other can be had")
 	fake_advance(5000);
 	await_valid_until(&one, 15000 + 27000);
 	fake_always(FAKE_GET, (struct fake_answer){ .given = false });
-	end(&one);
 }
 
 FAKE("a hold is over at its deadline, whatever threads do")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
@@ -224,7 +217,6 @@ FAKE("a hold is over at its deadline, whatever threads do")
 	assert_int_equal(rowlock_held(one.lock), 0);
 	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
 	assert_non_null(strstr(err.message, "heartbeat"));
-	end(&one);
 }
 
 /* Each round tries both connections: the first is noted before the second. */
@@ -242,7 +234,7 @@ static void refuse_two_rounds_of_beats(void)
 
 FAKE("an answer that comes after the deadline changes nothing")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	/* Sent in time, answered after the end; nobody has looked meanwhile,
 	 * and the deadline thread did not get to run. */
@@ -252,12 +244,11 @@ FAKE("an answer that comes after the deadline changes nothing")
 	fake_await(FAKE_CLOSE, 1);
 	assert_int_equal(rowlock_held(one.lock), 0);
 	assert_true(fake_call(FAKE_CLOSE, 0).id == fake_call(FAKE_OPEN, 0).id);
-	end(&one);
 }
 
 FAKE("a paused process finds its hold lost at the first look")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	/* Nobody evicted us, so the server would answer the beat; still it is
 	 * over. No wake: the threads continue after our first call. */
@@ -267,12 +258,11 @@ FAKE("a paused process finds its hold lost at the first look")
 	fake_await(FAKE_CLOSE, 1);
 	assert_int_equal(rowlock_held(one.lock), 0);
 	assert_int_equal(fake_count(FAKE_BEAT), 0);
-	end(&one);
 }
 
 FAKE("failing beats are tried until the deadline")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -286,7 +276,6 @@ FAKE("failing beats are tried until the deadline")
 		    fake_call(FAKE_BEAT, 2).conn);
 	fake_always(FAKE_BEAT, (struct fake_answer){ .skip = false });
 	fake_pass_await(FAKE_BEAT, 7);
-	end(&one);
 }
 
 /* A beat is under way when its session is lost; its answer, that the session
@@ -359,7 +348,7 @@ static bool was_pinged(void *arg)
 /* Behind a beat it would be used for a look, and not be idle. */
 FAKE("an idle connection is pinged in time")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 	uint64_t conn = fake_call(FAKE_ACQUIRE, 0).conn;
 
 	assert_ok(rowlock_release(one.lock, &err));
@@ -370,7 +359,6 @@ FAKE("an idle connection is pinged in time")
 		fake_advance(10000);
 		fake_until(was_pinged, &conn);
 	}
-	end(&one);
 }
 
 /* It waits for another connection, and would beat on that. */
@@ -401,7 +389,7 @@ FAKE("the end of a client gives its keeper no time")
 
 FAKE("the deadline thread loses a hold without any call")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
@@ -409,12 +397,11 @@ FAKE("the deadline thread loses a hold without any call")
 	/* Its session goes only when the loss was noticed. */
 	fake_await(FAKE_CLOSE, 1);
 	assert_int_equal(rowlock_held(one.lock), 0);
-	end(&one);
 }
 
 FAKE("a loss has the error of the last beat")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	refuse_two_rounds_of_beats();
 	fake_creep(16000);
@@ -423,12 +410,11 @@ FAKE("a loss has the error of the last beat")
 	assert_non_null(strstr(err.message, "no heartbeat was answered within "
 					    "the TTL; the last: operation"));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
-	end(&one);
 }
 
 FAKE("an answered beat forgets the error of the one before")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	refuse_two_rounds_of_beats();
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
@@ -438,7 +424,6 @@ FAKE("an answered beat forgets the error of the one before")
 	assert_int_equal(rowlock_held(one.lock), 0);
 	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
 	assert_null(strstr(err.message, "the last"));
-	end(&one);
 }
 
 CASE_MAIN(case_main)

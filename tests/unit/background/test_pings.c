@@ -81,7 +81,7 @@ static void end(struct group *group)
 
 FAKE("holds due at once are pinged at once")
 {
-	struct group group = holding(MOST);
+	_cleanup_(end) struct group group = holding(MOST);
 
 	fake_always(FAKE_CONFIRM, let);
 	fake_advance(PING_MS);
@@ -94,12 +94,11 @@ FAKE("holds due at once are pinged at once")
 	fake_until(so_many_remain, &group);
 	assert_int_equal(fake_count(FAKE_CONFIRM), MOST);
 	fake_always(FAKE_CONFIRM, normal);
-	end(&group);
 }
 
 FAKE("swallowed pings cost no other hold")
 {
-	struct group group = holding(4);
+	_cleanup_(end) struct group group = holding(4);
 
 	fake_always(FAKE_CONFIRM, let);
 	fake_advance(PING_MS);
@@ -118,14 +117,13 @@ FAKE("swallowed pings cost no other hold")
 		fake_until(so_many_remain, &group);
 	}
 	fake_until(so_many_are_held, &group);
-	end(&group);
 }
 
 /* What told of the answers for one hold tells nothing of it any more when
  * another has its connection. */
 FAKE("the next holds of connections are pinged too")
 {
-	struct group group = holding(2);
+	_cleanup_(end) struct group group = holding(2);
 	uint64_t conn = fake_row("job-0");
 
 	fake_always(FAKE_CONFIRM, let);
@@ -151,7 +149,6 @@ FAKE("the next holds of connections are pinged too")
 	fake_let(FAKE_CONFIRM);
 	group.wanted = 1;
 	fake_until(so_many_remain, &group);
-	end(&group);
 }
 
 /* ------------------------------------------- who wants the connection */

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/macro.h"
 #include "config/dsn.h"
 #include "namings.h"
 #include "test.h"
@@ -306,7 +307,7 @@ CASE("each *.cnf of a directory is read")
 static void judge_value(const char *line, const char *password)
 {
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_where where = { 0 };
+	_cleanup_(rlk_where_fini) struct rlk_where where = { 0 };
 	struct rlk_sources sources = { .group = "rowlock" };
 
 	sources.file = write_file("value.cnf", "[client]\n%s\n", line);
@@ -314,7 +315,6 @@ static void judge_value(const char *line, const char *password)
 	if (!where.values[RLK_SETTING_PASSWORD])
 		fail_msg("no password by: %s", line);
 	assert_string_equal(where.values[RLK_SETTING_PASSWORD], password);
-	rlk_where_fini(&where);
 }
 
 static void value_is(const char *line, const char *password)

@@ -60,7 +60,7 @@ CASE("200,000 names are never merged")
 
 CASE("a name stays as long as somebody refers to it")
 {
-	struct rlk_names names = { NULL };
+	_cleanup_(rlk_names_fini) struct rlk_names names = { NULL };
 	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
 
 	assert_ptr_equal(rlk_names_get(&names, &lease, "job"), name);
@@ -72,13 +72,12 @@ CASE("a name stays as long as somebody refers to it")
 	rlk_names_put(&names, name);
 	rlk_names_put(&names, name);
 	assert_int_equal(names.count, 0);
-	rlk_names_fini(&names);
 }
 
 /* What was seen while it was wanted here says nothing about the next time. */
 CASE("a turn is forgotten when nobody has it or waits")
 {
-	struct rlk_names names = { NULL };
+	_cleanup_(rlk_names_fini) struct rlk_names names = { NULL };
 	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
 	struct rlk_turn *turn;
 	struct rlk_list waiter;
@@ -100,7 +99,6 @@ CASE("a turn is forgotten when nobody has it or waits")
 	rlk_name_rest(name);
 	assert_null(name->turn);
 	rlk_names_put(&names, name);
-	rlk_names_fini(&names);
 }
 
 CASE("names that look alike differ")
@@ -108,7 +106,7 @@ CASE("names that look alike differ")
 	static const char *const texts[] = { "job",         "Job",
 					     "job\xc2\xa0", "j\xc3\xb6-b",
 					     "jo",          "jobs" };
-	struct rlk_names names = { NULL };
+	_cleanup_(rlk_names_fini) struct rlk_names names = { NULL };
 	struct rlk_name *made[TEST_SIZE(texts)];
 
 	for (size_t i = 0; i < TEST_SIZE(texts); i++) {
@@ -118,7 +116,6 @@ CASE("names that look alike differ")
 	}
 	for (size_t i = 0; i < TEST_SIZE(texts); i++)
 		rlk_names_put(&names, made[i]);
-	rlk_names_fini(&names);
 }
 
 CASE_MAIN(case_main)

@@ -9,14 +9,13 @@
 
 FAKE("what is free at the deadline is taken from a ghost")
 {
-	struct one bob = waiting(500);
+	_cleanup_(end) struct one bob = waiting(500);
 
 	fake_lease_remove("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(fake_bell("job"), SOMEBODY);
 	assert_int_equal(release(&bob), 0);
 	fake_bell_ring("job");
-	end(&bob);
 }
 
 /* As permits are asked for: who asks is refused as long as others stand in
@@ -67,7 +66,7 @@ static struct one behind_a_ghost(const struct rlk_strategy *strategy)
 FAKE("permits are left to the first in line")
 {
 	struct rlk_strategy counted = permits();
-	struct one bob = behind_a_ghost(&counted);
+	_cleanup_(end) struct one bob = behind_a_ghost(&counted);
 
 	fake_pass_await(FAKE_LOOK, 3);
 	assert_int_equal(fake_bell_line("job"), 1);
@@ -76,13 +75,12 @@ FAKE("permits are left to the first in line")
 	fake_bell_ring("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* Its host vanished: its connection, and so its bell, outlive its session. */
 FAKE("dead holder's name is taken at once, though its bell lives")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_session_expire(77);
 	fake_advance(LOOK_MOST_MS);
@@ -91,7 +89,6 @@ FAKE("dead holder's name is taken at once, though its bell lives")
 	assert_int_equal(fake_bell("job"), SOMEBODY);
 	assert_int_equal(release(&bob), 0);
 	fake_bell_ring("job");
-	end(&bob);
 }
 
 /* --------------------------------------------------------------- our own */
@@ -106,8 +103,8 @@ static bool bell_is_gone(void *arg)
 FAKE("bell on a connection in use is no ghost for long")
 {
 	char name[] = "job";
-	struct one bob = one(client_of(4), name);
-	struct one eve = one(bob.client, "other");
+	_cleanup_(end) struct one bob = one(client_of(4), name);
+	_cleanup_(leave) struct one eve = one(bob.client, "other");
 	uint64_t commit;
 
 	acquire(&bob, ROWLOCK_FOREVER);
@@ -127,8 +124,6 @@ FAKE("bell on a connection in use is no ghost for long")
 	is_granted(&eve);
 	fake_pass_until(bell_is_gone, name);
 	assert_int_equal(release(&eve), 0);
-	leave(&eve);
-	end(&bob);
 }
 
 /* The commit connection before had a bell, too, of a name that is given back
@@ -138,9 +133,9 @@ FAKE("bell is no ghost though an older one is missed as well")
 	const struct fake_answer lost = { .given = true,
 					  .result = RLK_UNKNOWN };
 	char name[] = "job";
-	struct one carl = one(client_of(4), "third");
-	struct one bob = one(carl.client, name);
-	struct one eve = one(carl.client, "other");
+	_cleanup_(end) struct one carl = one(client_of(4), "third");
+	_cleanup_(leave) struct one bob = one(carl.client, name);
+	_cleanup_(leave) struct one eve = one(carl.client, "other");
 	unsigned int asked;
 
 	acquire(&carl, ROWLOCK_FOREVER);
@@ -165,9 +160,6 @@ FAKE("bell is no ghost though an older one is missed as well")
 	is_granted(&eve);
 	fake_pass_until(bell_is_gone, name);
 	assert_int_equal(release(&eve), 0);
-	leave(&eve);
-	leave(&bob);
-	end(&carl);
 }
 
 /* The connection ended before anybody could close it. */
@@ -176,9 +168,9 @@ FAKE("ghost of a lost connection does not end the next one")
 	const struct fake_answer lost = {
 		.wait = true, .given = true, .skip = true, .result = RLK_UNKNOWN
 	};
-	struct one bob = one(client_of(4), "job");
-	struct one eve = one(bob.client, "other");
-	struct one carl = one(bob.client, "third");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
+	_cleanup_(leave) struct one eve = one(bob.client, "other");
+	_cleanup_(leave) struct one carl = one(bob.client, "third");
 	uint64_t commit;
 
 	acquire(&bob, ROWLOCK_FOREVER);
@@ -198,9 +190,6 @@ FAKE("ghost of a lost connection does not end the next one")
 	assert_int_equal(fake_bell("third"), fake_bell("other"));
 	assert_int_equal(release(&carl), 0);
 	assert_int_equal(release(&eve), 0);
-	leave(&carl);
-	leave(&eve);
-	end(&bob);
 }
 
 CASE_MAIN(case_main)

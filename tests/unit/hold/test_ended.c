@@ -195,7 +195,7 @@ FAKE("a break is known by the next beat and ends only that one")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
-	struct test_event told = test_event_new();
+	_cleanup_(test_event_end) struct test_event told = test_event_new();
 
 	rowlock_on_lost(a, note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -218,7 +218,6 @@ FAKE("a break is known by the next beat and ends only that one")
 	fake_lock_end(a);
 	fake_lock_end(b);
 	fake_client_end(client);
-	test_event_end(&told);
 }
 
 /* It was acquired while the look was under way, which does not show it. */
@@ -227,7 +226,7 @@ FAKE("a break ends no lease that came after the look")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
-	struct test_event told = test_event_new();
+	_cleanup_(test_event_end) struct test_event told = test_event_new();
 
 	rowlock_on_lost(a, note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -248,7 +247,6 @@ FAKE("a break ends no lease that came after the look")
 	fake_lock_end(a);
 	fake_lock_end(b);
 	fake_client_end(client);
-	test_event_end(&told);
 }
 
 FAKE("verify knows at once")
@@ -271,7 +269,7 @@ FAKE("a break while the grant is on its way is known, too")
 {
 	struct rowlock_client_options options = fake_options();
 	struct fake_person *bob = fake_person();
-	struct test_event told = test_event_new();
+	_cleanup_(test_event_end) struct test_event told = test_event_new();
 	struct rowlock_client *client;
 	struct rowlock *a;
 	struct rowlock *b;
@@ -305,7 +303,6 @@ FAKE("a break while the grant is on its way is known, too")
 	fake_lock_end(a);
 	fake_lock_end(b);
 	fake_client_end(client);
-	test_event_end(&told);
 }
 
 FAKE("a break by us ends anybody's hold")

@@ -48,7 +48,7 @@ static void told_end(struct told *told)
 static void flush(struct rowlock_client *client)
 {
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "flush");
-	struct told told = told_new();
+	_cleanup_(told_end) struct told told = told_new();
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("flush");
@@ -57,14 +57,13 @@ static void flush(struct rowlock_client *client)
 	assert_event(&told.event, "the lost callback: it has run %u times",
 		     told.count);
 	fake_lock_end(lock);
-	told_end(&told);
 }
 
 FAKE("a callback runs once for a lost hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct told told = told_new();
+	_cleanup_(told_end) struct told told = told_new();
 
 	rowlock_on_lost(lock, note, &told);
 	fake_always(FAKE_BEAT, no_beat);
@@ -88,14 +87,13 @@ FAKE("a callback runs once for a lost hold")
 		     told.count);
 	assert_int_equal(told.count, 2);
 	fake_end(lock, client);
-	told_end(&told);
 }
 
 FAKE("a release calls nobody")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct told told = told_new();
+	_cleanup_(told_end) struct told told = told_new();
 
 	rowlock_on_lost(lock, note, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -107,7 +105,6 @@ FAKE("a release calls nobody")
 	flush(client);
 	assert_int_equal(told.count, 0);
 	fake_end(lock, client);
-	told_end(&told);
 }
 
 /* Both ends of the return: before, the caller may never see the hold. */
@@ -116,7 +113,7 @@ FAKE("a loss is told when its acquire returns")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
-	struct told told = told_new();
+	_cleanup_(told_end) struct told told = told_new();
 	uint64_t token;
 
 	rowlock_on_lost(lock, note, &told);
@@ -139,14 +136,13 @@ FAKE("a loss is told when its acquire returns")
 	assert_int_equal(told.count, 1);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	fake_end(lock, client);
-	told_end(&told);
 }
 
 FAKE("a callback that comes late is called once")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct told told = told_new();
+	_cleanup_(told_end) struct told told = told_new();
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
@@ -158,7 +154,6 @@ FAKE("a callback that comes late is called once")
 	flush(client);
 	assert_int_equal(told.count, 1);
 	fake_end(lock, client);
-	told_end(&told);
 }
 
 FAKE("every handle of a hold is told")
@@ -210,7 +205,7 @@ FAKE("a callback may free its lock but not the client")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct told told = told_new();
+	_cleanup_(told_end) struct told told = told_new();
 
 	rowlock_on_lost(lock, use_and_free, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -222,7 +217,6 @@ FAKE("a callback may free its lock but not the client")
 	assert_int_equal(told.count, 2);
 	assert_code(told.code, ROWLOCK_EHELD, NULL);
 	fake_client_end(client);
-	told_end(&told);
 }
 
 static void free_all(struct rowlock *lock, void *arg)
@@ -243,7 +237,7 @@ FAKE("a callback releases what its handle owns")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct told told = told_new();
+	_cleanup_(told_end) struct told told = told_new();
 
 	rowlock_on_lost(lock, free_all, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -255,7 +249,6 @@ FAKE("a callback releases what its handle owns")
 	assert_int_equal(told.count, 2);
 	assert_code(told.code, ROWLOCK_EINVAL, NULL);
 	fake_client_end(client);
-	told_end(&told);
 }
 
 static void linger(struct rowlock *lock, void *arg)
@@ -278,7 +271,7 @@ FAKE("free waits for a callback that is running")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct told told = told_new();
+	_cleanup_(told_end) struct told told = told_new();
 
 	told.other = fake_person();
 	rowlock_on_lost(lock, linger, &told);
@@ -294,7 +287,6 @@ FAKE("free waits for a callback that is running")
 	assert_true(told.others_waits);
 	fake_person_end(told.other);
 	fake_client_end(client);
-	told_end(&told);
 }
 
 FAKE("a callback that replaces one not yet run is told")

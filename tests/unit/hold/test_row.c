@@ -36,7 +36,7 @@ FAKE("a hold is lost with its socket")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
-	struct test_event event = test_event_new();
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -59,7 +59,6 @@ FAKE("a hold is lost with its socket")
 	fake_lock_end(lock);
 	fake_lock_end(other);
 	fake_client_end(client);
-	test_event_end(&event);
 }
 
 #define MANY 12
@@ -105,7 +104,7 @@ FAKE("a second hold on a connection is lost with it")
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
-	struct test_event event = test_event_new();
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -120,7 +119,6 @@ FAKE("a second hold on a connection is lost with it")
 	fake_lock_end(lock);
 	fake_lock_end(other);
 	fake_client_end(client);
-	test_event_end(&event);
 }
 
 static bool end_was_seen(void *arg)
@@ -191,7 +189,7 @@ FAKE("a failed ping loses the hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct test_event event = test_event_new();
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -204,7 +202,6 @@ FAKE("a failed ping loses the hold")
 	fake_until(nothing_is_lent, NULL);
 	assert_int_equal(fake_row("job"), 0);
 	fake_end(lock, client);
-	test_event_end(&event);
 }
 
 static bool only_the_keeper_has_control(void *arg)
@@ -217,7 +214,7 @@ FAKE("a hanging ping loses the hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct test_event event = test_event_new();
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -241,7 +238,6 @@ FAKE("a hanging ping loses the hold")
 	assert_true(fake_call(FAKE_FENCE, 0).id ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_end(lock, client);
-	test_event_end(&event);
 }
 
 /* It stands still: the hold may outlast that. */
@@ -303,7 +299,7 @@ FAKE("a hold that nobody answers for ends at its deadline")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct test_event event = test_event_new();
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -317,7 +313,6 @@ FAKE("a hold that nobody answers for ends at its deadline")
 	assert_event(&event, "the lost callback of '%s'", rowlock_name(lock));
 	fake_await(FAKE_FENCE, 1);
 	fake_end(lock, client);
-	test_event_end(&event);
 }
 
 static unsigned int fences_of(uint64_t conn)
@@ -395,7 +390,7 @@ FAKE("a pong after the bound brings nothing back")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct test_event event = test_event_new();
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -408,7 +403,6 @@ FAKE("a pong after the bound brings nothing back")
 		     (unsigned long long) rowlock_remaining_ms(lock));
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_end(lock, client);
-	test_event_end(&event);
 }
 
 FAKE("confirming a grant takes no longer than the caller has")

@@ -104,7 +104,7 @@ static void resign(struct scene *scene)
 
 FAKE("a free name costs one look more")
 {
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 
 	assert_ok(rowlock_acquire(heavy.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_HEAVIEST), 1);
@@ -112,25 +112,23 @@ FAKE("a free name costs one look more")
 	assert_int_equal(fake_count(FAKE_STAND), 0);
 	assert_int_equal(fake_count(FAKE_LEAVE), 0);
 	resign(&heavy);
-	end(&heavy);
 }
 
 FAKE("who has no weight asks for none")
 {
-	struct scene plain = scene(0);
+	_cleanup_(end) struct scene plain = scene(0);
 
 	fake_stand(900);
 	assert_ok(rowlock_acquire(plain.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_HEAVIEST), 0);
 	resign(&plain);
-	end(&plain);
 }
 
 /* ------------------------------------------------------------------ stand */
 
 FAKE("who waits stands with its weight")
 {
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
 
 	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
@@ -140,13 +138,12 @@ FAKE("who waits stands with its weight")
 	assert_int_equal(hear(&campaign), 0);
 	assert_int_equal(fake_count(FAKE_LEAVE), 1);
 	resign(&heavy);
-	end(&heavy);
 }
 
 /* Its row is lost with its session, while another goes on to lead. */
 FAKE("who loses its row stands again")
 {
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
 
 	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
@@ -162,13 +159,12 @@ FAKE("who loses its row stands again")
 	assert_int_equal(hear(&campaign), 0);
 	assert_int_equal(rowlock_held(heavy.election), 1);
 	resign(&heavy);
-	end(&heavy);
 }
 
 /* Nobody waits for it; and a name's other bells are not its own. */
 FAKE("its row takes no bell")
 {
-	struct scene heavy = scene_with(10, 4);
+	_cleanup_(end) struct scene heavy = scene_with(10, 4);
 	struct campaign campaign;
 
 	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
@@ -177,24 +173,22 @@ FAKE("its row takes no bell")
 	fake_lease_remove("crown");
 	assert_int_equal(hear(&campaign), 0);
 	resign(&heavy);
-	end(&heavy);
 }
 
 FAKE("a weight of 0 needs no row")
 {
-	struct scene light = scene(0);
+	_cleanup_(end) struct scene light = scene(0);
 	struct campaign campaign;
 
 	begin_behind(&campaign, &light, 200);
 	assert_code(hear(&campaign), ROWLOCK_ETIMEDOUT, &campaign.err);
 	assert_int_equal(fake_count(FAKE_STAND), 0);
-	end(&light);
 }
 
 /* The wait is made of parts. */
 FAKE("a part without an answer is not the end")
 {
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
 
 	for (int i = 0; i < 2; i++)
@@ -206,13 +200,12 @@ FAKE("a part without an answer is not the end")
 	assert_int_equal(hear(&campaign), 0);
 	assert_int_equal(rowlock_held(heavy.election), 1);
 	resign(&heavy);
-	end(&heavy);
 }
 
 /* The leader goes while it stands. */
 FAKE("its row leaves the last part its time")
 {
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
 
 	fake_next(FAKE_STAND, (struct fake_answer){ .wait = true });
@@ -221,7 +214,6 @@ FAKE("its row leaves the last part its time")
 	fake_lease_remove("crown");
 	assert_int_equal(hear(&campaign), 0);
 	resign(&heavy);
-	end(&heavy);
 }
 
 static int64_t time_of(uint64_t wait_ms)
@@ -249,7 +241,7 @@ FAKE("a look lasts no longer than a call, or the wait")
 
 FAKE("a try yields to a heavier one")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 
 	fake_stand(11);
 	assert_code(rowlock_acquire(light.election, 0, &err), ROWLOCK_EBUSY,
@@ -263,13 +255,12 @@ FAKE("a try yields to a heavier one")
 	assert_ok(rowlock_acquire(light.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_DRAW), 1);
 	resign(&light);
-	end(&light);
 }
 
 /* The heavier one beats, and does not take what it is yielded to. */
 FAKE("it yields for a bounded time")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 	struct campaign campaign;
 	int64_t began = fake_now();
 
@@ -280,12 +271,11 @@ FAKE("it yields for a bounded time")
 	assert_true(fake_count(FAKE_HEAVIEST) > 1);
 	assert_int_equal(rowlock_held(light.election), 1);
 	resign(&light);
-	end(&light);
 }
 
 FAKE("who yields waits no longer than it may")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 	struct campaign campaign;
 	int64_t began = fake_now();
 
@@ -295,12 +285,11 @@ FAKE("who yields waits no longer than it may")
 	assert_non_null(strstr(campaign.err.message, "'crown'"));
 	assert_true(fake_now() - began >= 300);
 	assert_true(fake_lease("crown") == 0);
-	end(&light);
 }
 
 FAKE("who yields can be canceled")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 	struct campaign campaign;
 
 	fake_stand(11);
@@ -308,13 +297,12 @@ FAKE("who yields can be canceled")
 	fake_await(FAKE_HEAVIEST, 1);
 	rowlock_cancel(light.election);
 	assert_code(hear(&campaign), ROWLOCK_ECANCELED, &campaign.err);
-	end(&light);
 }
 
 /* The grant that it yields is on its way when the cancel comes. */
 FAKE("a candidate can be canceled before it yields")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 	struct campaign campaign;
 
 	fake_stand(11);
@@ -324,13 +312,12 @@ FAKE("a candidate can be canceled before it yields")
 	rowlock_cancel(light.election);
 	fake_let(FAKE_ACQUIRE);
 	assert_code(hear(&campaign), ROWLOCK_ECANCELED, &campaign.err);
-	end(&light);
 }
 
 /* It asks who stands, and has it. */
 FAKE("a cancel that comes behind the grant is forgotten")
 {
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
 
 	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
@@ -346,19 +333,17 @@ FAKE("a cancel that comes behind the grant is forgotten")
 	assert_int_equal(rowlock_cancel(heavy.election), 0);
 	assert_ok(rowlock_acquire(heavy.election, 0, &err));
 	resign(&heavy);
-	end(&heavy);
 }
 
 FAKE("an answer that does not come is nobody's")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 
 	fake_stand(11);
 	fake_next(FAKE_HEAVIEST,
 		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
 	assert_ok(rowlock_acquire(light.election, 0, &err));
 	resign(&light);
-	end(&light);
 }
 
 static void count(struct rowlock *election, void *arg)
@@ -373,7 +358,7 @@ FAKE("a loss before its return is told to nobody")
 	const struct fake_answer silence = { .given = true,
 					     .skip = true,
 					     .result = RLK_PENDING };
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
 	_Atomic int losses = 0;
 
@@ -390,14 +375,13 @@ FAKE("a loss before its return is told to nobody")
 	assert_true(fake_count(FAKE_HEAVIEST) > 1);
 	assert_int_equal(losses, 0);
 	resign(&heavy);
-	end(&heavy);
 }
 
 /* ------------------------------------------------------------- challenger */
 
 FAKE("a leader is told of a heavier candidate")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 	unsigned int weight = 1;
 	uint64_t stood_ms = 1;
 
@@ -419,7 +403,6 @@ FAKE("a leader is told of a heavier candidate")
 		    ROWLOCK_ECONNECT, &err);
 	assert_non_null(strstr(err.message, "crown"));
 	resign(&light);
-	end(&light);
 }
 
 FAKE("no other weight is taken")

@@ -26,7 +26,7 @@ static struct one holding_a_bell(void)
 
 FAKE("lease outlives its bell")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	fake_bell_hang_up("job");
 	fake_advance(10000); /* a third of its wait_timeout */
@@ -34,28 +34,25 @@ FAKE("lease outlives its bell")
 	assert_int_equal(rowlock_held(bob.lock), 1);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
-	end(&bob);
 }
 
 FAKE("release finds the bell's connection dead")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	fake_bell_hang_up("job");
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
 	assert_int_equal(fake_count(FAKE_RELEASE), 2);
-	end(&bob);
 }
 
 FAKE("release without an answer ends the bell")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	fake_next(FAKE_RELEASE, no_answer);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
-	end(&bob);
 }
 
 /* The ping of the hold's connection is under way, and no other one that bob
@@ -79,8 +76,8 @@ static struct one pinged(struct one *bob)
 
 FAKE("release does not wait for a ping of the bell")
 {
-	struct one bob = holding_a_bell();
-	struct one eve = pinged(&bob);
+	_cleanup_(end) struct one bob = holding_a_bell();
+	_cleanup_(leave) struct one eve = pinged(&bob);
 
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
@@ -89,8 +86,6 @@ FAKE("release does not wait for a ping of the bell")
 		fake_let(FAKE_PING);
 	await_given_back(RLK_BAY_BELL);
 	assert_int_equal(release(&eve), 0);
-	leave(&eve);
-	end(&bob);
 }
 
 FAKE("unanswered ping of a bell holds up no other")
@@ -128,17 +123,16 @@ FAKE("client ends while a bell is pinged")
 
 FAKE("hold that is found gone lets its bell go")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	fake_lease_remove("job");
 	assert_code(release(&bob), ROWLOCK_ELOST, NULL);
-	end(&bob);
 }
 
 FAKE("lost session lets its bells go")
 {
-	struct one bob = holding_a_bell();
-	struct one eve = one(bob.client, "other");
+	_cleanup_(end) struct one bob = holding_a_bell();
+	_cleanup_(leave) struct one eve = one(bob.client, "other");
 
 	acquire(&eve, ROWLOCK_FOREVER);
 	is_granted(&eve);
@@ -149,8 +143,6 @@ FAKE("lost session lets its bells go")
 	fake_always(FAKE_BEAT, normal);
 	assert_code(release(&eve), ROWLOCK_ELOST, NULL);
 	assert_code(release(&bob), ROWLOCK_ELOST, NULL);
-	leave(&eve);
-	end(&bob);
 }
 
 /* More often than the commit connection may have bells: each counts once. */
@@ -176,7 +168,7 @@ FAKE("holds that outlast their maximum let their bells go")
 
 FAKE("session lost in line is replaced")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 	uint64_t before = fake_call(FAKE_ACQUIRE, 0).id;
 
 	fake_session_remove(before);
@@ -190,7 +182,6 @@ FAKE("session lost in line is replaced")
 	assert_int_equal(fake_bell("job"), fake_call(FAKE_BELL_WAIT, 0).conn);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
-	end(&bob);
 }
 
 static unsigned int bell_pings(void)
@@ -211,13 +202,12 @@ static bool was_pinged(void *arg)
 
 FAKE("bell is pinged as long as its hold lasts")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	fake_pass_until(was_pinged, &(unsigned int){ 3 });
 	assert_int_equal(release(&bob), 0);
 	/* By the pinger, if it was at it. */
 	await_given_back(RLK_BAY_BELL);
-	end(&bob);
 }
 
 /* Those of the connection before went with it. */
@@ -268,7 +258,7 @@ static unsigned int pings_of_bells(void)
 /* The server would keep it for a TTL if this process was stopped in line. */
 FAKE("connection of a long hold is not waited on again")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	while (pings_of_bells() < 1)
 		fake_pass_await(FAKE_PING, fake_count(FAKE_PING) + 1);
@@ -282,7 +272,6 @@ FAKE("connection of a long hold is not waited on again")
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 static bool is_later(void *arg)
@@ -293,14 +282,13 @@ static bool is_later(void *arg)
 /* The first ping comes soon, and has the server keep it for a TTL. */
 FAKE("bell of a long hold is seldom pinged")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 	int64_t then = fake_now() + 9000;
 
 	fake_pass_until(is_later, &then);
 	assert_int_equal(pings_of_bells(), 1);
 	assert_int_equal(release(&bob), 0);
 	await_given_back(RLK_BAY_BELL);
-	end(&bob);
 }
 
 /* -------------------------------------------- connections to spare */
@@ -308,8 +296,8 @@ FAKE("bell of a long hold is seldom pinged")
 FAKE("one wait connection is for one name")
 {
 	struct rowlock_client *client = client_of(1);
-	struct one bob = one(client, "job");
-	struct one eve = one(client, "other");
+	_cleanup_(end) struct one bob = one(client, "job");
+	_cleanup_(leave) struct one eve = one(client, "other");
 
 	other_holds("job");
 	other_holds("other");
@@ -324,8 +312,6 @@ FAKE("one wait connection is for one name")
 	is_granted(&bob);
 	assert_int_equal(release(&eve), 0);
 	assert_int_equal(release(&bob), 0);
-	leave(&eve);
-	end(&bob);
 }
 
 /* Of a packet that failed half way one has to be sent alone, and all that it

@@ -20,7 +20,7 @@ static const struct fake_answer no_answer = { .given = true,
 
 FAKE("lone acquire takes the bell, and its release lets it go")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	acquire(&bob, ROWLOCK_FOREVER);
 	is_granted(&bob);
@@ -31,12 +31,11 @@ FAKE("lone acquire takes the bell, and its release lets it go")
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 0);
 	assert_int_equal(fake_count(FAKE_RING), 0);
-	end(&bob);
 }
 
 static void no_bell_is_taken(struct rowlock_client *client)
 {
-	struct one bob = one(client, "job");
+	_cleanup_(end) struct one bob = one(client, "job");
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -49,7 +48,6 @@ static void no_bell_is_taken(struct rowlock_client *client)
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 0);
 	assert_int_equal(fake_bell("job"), 0);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 FAKE("without wait connections nobody rings or waits")
@@ -65,7 +63,7 @@ FAKE("with many writers nobody rings or waits")
 
 FAKE("try does not stand in line")
 {
-	struct one bob = waiting(10);
+	_cleanup_(end) struct one bob = waiting(10);
 
 	fake_advance(10);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
@@ -77,7 +75,6 @@ FAKE("try does not stand in line")
 	assert_ok(rowlock_release(bob.lock, &err));
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
 	fake_bell_ring("job");
-	end(&bob);
 }
 
 /* ---------------------------------------------------------- the line */
@@ -108,7 +105,7 @@ FAKE("waiter that lets the bell go by asks and leaves its lane")
 
 FAKE("waiter is woken by the bell")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	other_rings("job");
 	is_granted(&bob);
@@ -124,12 +121,11 @@ FAKE("waiter is woken by the bell")
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
 	assert_int_equal(fake_call(FAKE_RELEASE, 0).conn,
 			 fake_call(FAKE_BELL_WAIT, 0).conn);
-	end(&bob);
 }
 
 FAKE("waiter keeps its place, and looks now and then")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	assert_true(fake_call(FAKE_BELL_WAIT, 0).id == YEAR_MS);
 	for (unsigned int i = 1; i <= 3; i++) {
@@ -145,7 +141,6 @@ FAKE("waiter keeps its place, and looks now and then")
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 static bool is_asked_for_bells(void *arg)
@@ -157,7 +152,7 @@ static bool is_asked_for_bells(void *arg)
 /* The next one in line has a client that is slow, or a bell is on its way. */
 FAKE("free name is left to the one that gets the bell")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_lease_remove("job");
 	fake_advance(LOOK_MOST_MS);
@@ -170,13 +165,12 @@ FAKE("free name is left to the one that gets the bell")
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* The place in line does not depend on it. */
 FAKE("look that fails is repeated")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_next(FAKE_LOOK, no_answer);
 	fake_advance(LOOK_MOST_MS);
@@ -187,7 +181,6 @@ FAKE("look that fails is repeated")
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* A part more of the TTL would be as much later. */
@@ -246,7 +239,7 @@ FAKE("who observes beats stays in line for a while")
 
 FAKE("busy name is asked for in line")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	other_rings("job");
 	is_granted(&bob);
@@ -264,13 +257,12 @@ FAKE("busy name is asked for in line")
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 2);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 4);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* It knows of the other by the bell alone. */
 FAKE("who overtook the line stands in it next time")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	fake_bell_take("job");
 	acquire(&bob, ROWLOCK_FOREVER);
@@ -285,14 +277,13 @@ FAKE("who overtook the line stands in it next time")
 	is_granted(&bob);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* ---------------------------------------------------- ends of a wait */
 
 FAKE("deadline in line looks once and leaves nothing")
 {
-	struct one bob = waiting(500);
+	_cleanup_(end) struct one bob = waiting(500);
 
 	assert_int_equal(fake_call(FAKE_BELL_WAIT, 0).id, 500);
 	fake_advance(250);
@@ -306,13 +297,12 @@ FAKE("deadline in line looks once and leaves nothing")
 	fake_await_bell_line("job", 0);
 	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
 	other_rings("job");
-	end(&bob);
 }
 
 /* Though a look is due: it is lent no connection for it. */
 FAKE("cancel in line looks no more")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_creep(LOOK_MOST_MS);
 	rowlock_cancel(bob.lock);
@@ -322,12 +312,11 @@ FAKE("cancel in line looks no more")
 	assert_int_equal(fake_count(FAKE_LOOK), 0);
 	fake_await_bell_line("job", 0);
 	other_rings("job");
-	end(&bob);
 }
 
 static void bell_that_was_got_before_the_cancel(int result)
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_next(FAKE_KILL_QUERY, let);
 	fake_next(
@@ -341,7 +330,6 @@ static void bell_that_was_got_before_the_cancel(int result)
 	assert_int_equal(fake_lease("job"), 0);
 	/* Of a living connection. */
 	assert_int_equal(fake_bell("job"), 0);
-	end(&bob);
 }
 
 FAKE("bell that was got before the cancel is let go")
@@ -360,7 +348,7 @@ FAKE("waits that fail at once are begun again later")
 	static const struct fake_answer busy = { .given = true,
 						 .skip = true,
 						 .result = RLK_BUSY };
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 	int64_t began;
 
 	other_holds("job");
@@ -374,7 +362,6 @@ FAKE("waits that fail at once are begun again later")
 	other_rings("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 FAKE("interrupted wait is begun again")
@@ -393,7 +380,7 @@ FAKE("interrupted wait is begun again")
 /* Its time is over but for what an answer takes. */
 FAKE("a wait that ends late is followed by no question")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	other_holds("job");
 	acquire(&bob, 200);
@@ -411,7 +398,6 @@ FAKE("a wait that ends late is followed by no question")
 	assert_int_equal(fake_count(FAKE_LOOK), 0);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	other_rings("job");
-	end(&bob);
 }
 
 FAKE("wait without an answer is begun again elsewhere")
@@ -472,7 +458,7 @@ FAKE("refused bells are told once, and polled instead")
 /* What only this one could not do says nothing about the server. */
 FAKE("failure of our own does not give bells up")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	other_holds("job");
 	fake_next(FAKE_BELL_WAIT,
@@ -487,14 +473,13 @@ FAKE("failure of our own does not give bells up")
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* It is ours, or nobody's: to stand in line for it would be to wait for
  * ourselves. */
 FAKE("unanswered question is settled before the line")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true, .result = RLK_UNCLEAR });
@@ -509,7 +494,6 @@ FAKE("unanswered question is settled before the line")
 			 fake_call(FAKE_ACQUIRE, 2).attempt);
 	assert_int_equal(release(&bob), 0);
 	fake_bell_ring("job");
-	end(&bob);
 }
 
 CASE_MAIN(case_main)

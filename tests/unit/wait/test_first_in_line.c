@@ -43,7 +43,7 @@ static void become_free(const struct one *bob, const struct one *ann)
 
 FAKE("first in line asks again if the holder has no bell")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	ask(&bob);
 	fake_pass_await(FAKE_ACQUIRE, 5);
@@ -54,14 +54,13 @@ FAKE("first in line asks again if the holder has no bell")
 	is_granted_in_time(&bob);
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* One statement for both names. */
 FAKE("first ones of several lines ask together")
 {
-	struct one bob = one(client_of(4), "job");
-	struct one ann = one(bob.client, "task");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
+	_cleanup_(leave) struct one ann = one(bob.client, "task");
 	unsigned int before;
 
 	ask_together(&bob, &ann);
@@ -75,8 +74,6 @@ FAKE("first ones of several lines ask together")
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(release(&ann), 0);
 	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
-	leave(&ann);
-	end(&bob);
 }
 
 struct asked {
@@ -97,8 +94,8 @@ static bool was_asked_on(void *arg)
 /* The server ends a connection on which nothing is said for a TTL. */
 FAKE("bells of a round are kept")
 {
-	struct one bob = one(client_of(4), "job");
-	struct one ann = one(bob.client, "task");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
+	_cleanup_(leave) struct one ann = one(bob.client, "task");
 	unsigned int before;
 
 	ask_together(&bob, &ann);
@@ -121,13 +118,11 @@ FAKE("bells of a round are kept")
 	become_free(&bob, &ann);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(release(&ann), 0);
-	leave(&ann);
-	end(&bob);
 }
 
 FAKE("first in line that lost its bell stands in it again")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 	uint64_t lost;
 	int64_t began;
 
@@ -144,15 +139,14 @@ FAKE("first in line that lost its bell stands in it again")
 	fake_lease_remove("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* Whatever was sent with others' went over the commit connection: its session
  * is ended, not that of the connection that has the bell. */
 FAKE("unanswered round of those with bells is settled")
 {
-	struct one bob = one(client_of(4), "job");
-	struct one ann = one(bob.client, "task");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
+	_cleanup_(leave) struct one ann = one(bob.client, "task");
 	uint64_t commit;
 
 	ask_together(&bob, &ann);
@@ -166,8 +160,6 @@ FAKE("unanswered round of those with bells is settled")
 	become_free(&bob, &ann);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(release(&ann), 0);
-	leave(&ann);
-	end(&bob);
 }
 
 /* The question that settles a lost answer met a passing conflict: from then on
@@ -180,7 +172,7 @@ FAKE("who is unsure asks no more often")
 	static const struct fake_answer conflict = { .given = true,
 						     .skip = true,
 						     .result = RLK_AGAIN };
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 	unsigned int before;
 	int64_t began;
 
@@ -198,7 +190,6 @@ FAKE("who is unsure asks no more often")
 	fake_lease_remove("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 CASE_MAIN(case_main)

@@ -98,7 +98,7 @@ static struct scene scene_of_one_pass(void)
  * need. */
 FAKE("a turn that ended by passes lets others ask first")
 {
-	struct scene s = scene_of_one_pass();
+	_cleanup_(scene_end) struct scene s = scene_of_one_pass();
 	int64_t began;
 
 	s.bobs->waiter->name->turn->others_seen_ms = fake_now();
@@ -122,7 +122,6 @@ FAKE("a turn that ended by passes lets others ask first")
 	assert_true(fake_now() - began >= 75);
 	assert_ok(fake_hear(s.eve, &err));
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
-	scene_end(&s);
 }
 
 static bool one_steps_back(void *arg)
@@ -142,7 +141,7 @@ FAKE("who gives up meanwhile has stepped back for all")
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct fake_person *ann;
 	struct rowlock *anns;
-	struct scene s = scene_of_one_pass();
+	_cleanup_(scene_end) struct scene s = scene_of_one_pass();
 
 	anns = lock_with(s.client, &options);
 	ann = fake_person();
@@ -162,13 +161,12 @@ FAKE("who gives up meanwhile has stepped back for all")
 	assert_ok(fake_ask(ann, FAKE_DO_RELEASE, anns, 0));
 	fake_person_end(ann);
 	fake_lock_end(anns);
-	scene_end(&s);
 }
 
 /* Who polls cannot be seen by who holds: now and then he is given the time. */
 FAKE("turns without others let them ask now and then")
 {
-	struct scene s = scene_of_one_pass();
+	_cleanup_(scene_end) struct scene s = scene_of_one_pass();
 	int64_t began;
 
 	release_to_bob(&s);
@@ -196,7 +194,6 @@ FAKE("turns without others let them ask now and then")
 	assert_ok(fake_hear(s.eve, &err));
 	assert_said(4, 3);
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
-	scene_end(&s);
 }
 
 /* --------------------------------------------------- what does not pass */
@@ -277,7 +274,7 @@ FAKE("a hold of two infos goes back to the server")
  * which. */
 FAKE("a lease that may be broken goes back to the server")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock *other = fake_lock(s.client, ROWLOCK_LEASE, 0, "other");
 
 	assert_ok(rowlock_acquire(other, 0, &err));
@@ -299,13 +296,12 @@ FAKE("a lease that may be broken goes back to the server")
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
 	assert_code(rowlock_release(other, &err), ROWLOCK_ELOST, &err);
 	fake_lock_end(other);
-	scene_end(&s);
 }
 
 /* Not even the look has begun. */
 FAKE("a lease of a session with a break goes back")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
 
 	rlk_mutex_lock(&s.client->mutex);
@@ -316,7 +312,6 @@ FAKE("a lease of a session with a break goes back")
 	assert_null(waker);
 	release_to_bob(&s);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
 static bool suspicion_is_gone(void *arg)
@@ -332,7 +327,7 @@ static bool suspicion_is_gone(void *arg)
 
 FAKE("a lease that was looked up passes again")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 
 	rlk_mutex_lock(&s.client->mutex);
 	s.client->look_breaks = true;
@@ -343,14 +338,13 @@ FAKE("a lease that was looked up passes again")
 	release_to_bob(&s);
 	assert_said(1, 0);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
 /* Its end is there to be seen, nobody has spoken on it since, and the deadline
  * thread has not run yet. */
 FAKE("a row whose connection has ended does not pass")
 {
-	struct scene s = scene(ROWLOCK_ROW);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_ROW);
 	struct rlk_hold *hold = s.held->hold;
 	struct rlk_waker *waker;
 
@@ -362,19 +356,17 @@ FAKE("a row whose connection has ended does not pass")
 	assert_ok(fake_hear(s.bob, &err));
 	assert_code(rowlock_release(s.held, &err), ROWLOCK_ELOST, &err);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
 FAKE("a hold that is lost does not pass")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");
 
 	fake_creep(s.client->ttl_ms);
 	assert_code(rowlock_release(s.held, &err), ROWLOCK_ELOST, &err);
 	assert_code(fake_hear(s.bob, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_false(fake_lease("job") == attempt && rowlock_held(s.bobs) == 1);
-	scene_end(&s);
 }
 
 CASE_MAIN(case_main)

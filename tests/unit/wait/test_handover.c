@@ -7,7 +7,7 @@
 
 static void passes(enum rowlock_strategy strategy)
 {
-	struct scene s = scene(strategy);
+	_cleanup_(scene_end) struct scene s = scene(strategy);
 	unsigned int asked = fake_count(FAKE_ACQUIRE);
 
 	release_to_bob(&s);
@@ -20,7 +20,6 @@ static void passes(enum rowlock_strategy strategy)
 	bob_releases(&s);
 	assert_said(asked, 1);
 	s.held = fake_lock(s.client, strategy, 0, "job");
-	scene_end(&s);
 }
 
 FAKE("a lease passes without a word to the server")
@@ -37,7 +36,7 @@ FAKE("a row passes without a word to the server")
 
 FAKE("a waiter who is late is passed over")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 
 	s.client->handover_ms = 60000;
 	add_eve(&s, 2);
@@ -49,7 +48,6 @@ FAKE("a waiter who is late is passed over")
 	fake_advance(1);
 	assert_code(fake_hear(s.bob, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
-	scene_end(&s);
 }
 
 /* The release of the last level, up to where the mutex is let go. */
@@ -63,7 +61,7 @@ static struct rlk_waker *let_go_locked(struct rowlock *lock)
 
 FAKE("a waiter who is canceled is passed over")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
 
 	add_eve(&s, 2);
@@ -77,13 +75,12 @@ FAKE("a waiter who is canceled is passed over")
 	assert_ok(fake_hear(s.eve, &err));
 	assert_code(fake_hear(s.bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
-	scene_end(&s);
 }
 
 /* The hand-over came first, by a hair. */
 FAKE("a waiter who was handed it has it")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
 
 	rlk_mutex_lock(&s.client->mutex);
@@ -99,12 +96,11 @@ FAKE("a waiter who was handed it has it")
 	/* Nothing of the cancel is remembered. */
 	assert_int_equal(fake_ask(s.bob, FAKE_DO_ACQUIRE, s.bobs, 0), 0);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
 FAKE("a hold that is lost on the way is asked for anew")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");
 	_Atomic int told = 0;
 	struct rlk_waker *waker;
@@ -127,14 +123,13 @@ FAKE("a hold that is lost on the way is asked for anew")
 	bob_releases(&s);
 	assert_true(fake_lease("job") == 0);
 	assert_int_equal(told, 0);
-	scene_end(&s);
 }
 
 /* Two threads use one handle at a time: none of them gets what the other is
  * about to have. */
 FAKE("a waiter who asks is not handed it as well")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
 	struct rlk_hold *hold = s.held->hold;
 
@@ -146,7 +141,6 @@ FAKE("a waiter who asks is not handed it as well")
 	assert_null(waker);
 	release_to_bob(&s);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
 FAKE("only the last level passes")
@@ -196,7 +190,7 @@ FAKE("a handle can be the next owner")
 
 static void owners_draw(enum rowlock_strategy strategy)
 {
-	struct scene s = scene(strategy);
+	_cleanup_(scene_end) struct scene s = scene(strategy);
 	uint64_t first;
 	uint64_t second;
 
@@ -208,7 +202,6 @@ static void owners_draw(enum rowlock_strategy strategy)
 	assert_true(second > first);
 	assert_int_equal(fake_count(FAKE_DRAW), 2);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
 FAKE("each owner draws a token of his own")
@@ -242,7 +235,7 @@ FAKE("a draw overtaken by a release is nobody's token")
 
 FAKE("a loss is told to the owner that it has")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	_Atomic int told_before = 0;
 	_Atomic int told = 0;
 
@@ -257,12 +250,11 @@ FAKE("a loss is told to the owner that it has")
 	assert_code(fake_ask(s.bob, FAKE_DO_RELEASE, s.bobs, 0), ROWLOCK_ELOST,
 		    NULL);
 	assert_code(rowlock_release(s.held, &err), ROWLOCK_ENOTHELD, &err);
-	scene_end(&s);
 }
 
 FAKE("pings go on after a pass")
 {
-	struct scene s = scene(ROWLOCK_ROW);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_ROW);
 	unsigned int pings = fake_count(FAKE_CONFIRM);
 
 	release_to_bob(&s);
@@ -272,7 +264,6 @@ FAKE("pings go on after a pass")
 	}
 	assert_int_equal(rowlock_held(s.bobs), 1);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
 CASE_MAIN(case_main)

@@ -98,7 +98,7 @@ static void await_pause(struct scene *scene, int who)
 
 FAKE("who was refused has what another thread gives up")
 {
-	struct scene s = scene();
+	_cleanup_(end) struct scene s = scene();
 
 	begin(&s);
 	wants(&s, BOB, FAKE_DO_ACQUIRE_ONE);
@@ -110,13 +110,12 @@ FAKE("who was refused has what another thread gives up")
 	assert_true(rowlock_held(s.locks[BOB]));
 	assert_int_equal(release(&s, BOB), 0);
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
-	end(&s);
 }
 
 /* They are for one who wants more, and Eve stands behind him. */
 FAKE("who was refused and wants more is not overtaken")
 {
-	struct scene s = scene();
+	_cleanup_(end) struct scene s = scene();
 
 	begin(&s);
 	wants(&s, BOB, FAKE_DO_ACQUIRE_TWO);
@@ -132,7 +131,6 @@ FAKE("who was refused and wants more is not overtaken")
 	assert_int_equal(release(&s, BOB), 0);
 	has(&s, EVE);
 	assert_int_equal(release(&s, EVE), 0);
-	end(&s);
 }
 
 static bool has_let_go(void *lock)
@@ -143,7 +141,7 @@ static bool has_let_go(void *lock)
 /* Nor while its next question is under way: that may be granted. */
 FAKE("who asks once more is not overtaken")
 {
-	struct scene s = scene();
+	_cleanup_(end) struct scene s = scene();
 
 	begin(&s);
 	wants(&s, BOB, FAKE_DO_ACQUIRE_ONE);
@@ -164,7 +162,6 @@ FAKE("who asks once more is not overtaken")
 	assert_int_equal(release(&s, BOB), 0);
 	has(&s, EVE);
 	assert_int_equal(release(&s, EVE), 0);
-	end(&s);
 }
 
 /* Ann has one; Bob's first question is under way. */
@@ -179,7 +176,7 @@ static void begin_with_a_question(struct scene *s)
 /* The first one's question, which may get it others, does not keep Eve. */
 FAKE("who stands behind a first question has what is given up")
 {
-	struct scene s = scene();
+	_cleanup_(end) struct scene s = scene();
 
 	begin_with_a_question(&s);
 	wants(&s, EVE, FAKE_DO_ACQUIRE_ONE);
@@ -193,13 +190,12 @@ FAKE("who stands behind a first question has what is given up")
 	has(&s, BOB);
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 	assert_int_equal(release(&s, BOB), 0);
-	end(&s);
 }
 
 /* Whether there are nine only the server can tell. */
 FAKE("who says how many there are is handed none of others")
 {
-	struct scene s = scene();
+	_cleanup_(end) struct scene s = scene();
 
 	begin_with_a_question(&s);
 	wants(&s, EVE, FAKE_DO_ACQUIRE_OF_NINE);
@@ -221,7 +217,6 @@ FAKE("who says how many there are is handed none of others")
 	has(&s, BOB);
 	assert_int_equal(fake_count(FAKE_RELEASE), 2);
 	assert_int_equal(release(&s, BOB), 0);
-	end(&s);
 }
 
 CASE_MAIN(case_main)
