@@ -117,6 +117,17 @@ struct relay;
  *  NULL if this machine has no such address. */
 struct relay *relay_start(enum relay_mode mode, const char *address);
 void relay_end(struct relay *relay);
+
+static inline void relay_endp(struct relay **at)
+{
+	relay_end(*at);
+}
+
+/** Declarations of what ends with its block, the last one first. */
+#define DB_CONN(conn, made)                                                    \
+	CASE_ENDS(rlk_conn_closep) struct rlk_conn *conn = made
+#define DB_RELAY(name, made) CASE_ENDS(relay_endp) struct relay *name = made
+
 void relay_set_mode(struct relay *relay, enum relay_mode mode);
 /** db_dsn() by way of the relay. */
 const char *relay_dsn(const struct relay *relay);

@@ -149,14 +149,13 @@ CASE("a session on another node is out of reach")
 CASE("a session that has ended is over at once")
 {
 	struct rlk_conn *victim = db_open(NULL, &db_lease);
-	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	DB_CONN(fencer, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(victim, &mark);
 	rlk_conn_close(victim);
 	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
-	rlk_conn_close(fencer);
 }
 
 CASE("a restart has ended it, and nobody else is killed")

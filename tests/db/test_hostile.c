@@ -181,9 +181,9 @@ static size_t in_use(void)
 /* Behind a real login: from then on the relay says what it likes. */
 static void is_cut_off(const unsigned char *progress, size_t size)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error;
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rlk_reply reply;
 	int64_t began = db_in(0);
 	size_t before = in_use();
@@ -200,8 +200,6 @@ static void is_cut_off(const unsigned char *progress, size_t size)
 	assert_in_range(relay_said(relay), 0, 32u * 1024 * 1024);
 	/* It is not the deadline that ended it. */
 	assert_true(db_in(0) - began < test_patience_ms());
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* Long reports of progress: few packets, many bytes. The second ones are never
@@ -221,9 +219,9 @@ CASE_NEEDS("an answer without an end is cut off", need_no_tls)
 /* The rest is in unit-answer: here is seen that it is asked. */
 CASE_NEEDS("an answer that is garbled is refused", need_no_tls)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error;
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rlk_reply reply;
 
 	/* Five columns, and again that, where the first one's definition is to
@@ -235,8 +233,6 @@ CASE_NEEDS("an answer that is garbled is refused", need_no_tls)
 	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_says(error.message, "its answer is garbled");
 	assert_false(rlk_conn_usable(conn));
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* Code that counts with such a time has no room for it. */
@@ -297,9 +293,9 @@ CASE_NEEDS("a long packet is refused", need_no_tls)
 /* The deadline has come, and what is there may be taken; but it goes on. */
 CASE_NEEDS("a flood does not pass the deadline", need_no_tls)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error;
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rlk_reply reply;
 	int64_t since = db_in(0);
 	enum rlk_fault fault;
@@ -317,8 +313,6 @@ CASE_NEEDS("a flood does not pass the deadline", need_no_tls)
 	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	/* And for no other reason: more than 1 MiB, or too many rows. */
 	assert_says(error.message, "its answer has no end on ");
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE_MAIN(db_main)

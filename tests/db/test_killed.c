@@ -34,7 +34,7 @@ static const char *dsn_by(const struct proxy *proxy)
 CASE("an interruption of each statement passes")
 {
 	static const char *const statements[] = { "SET NAMES*", "SELECT 0,*" };
-	struct proxy *proxy = proxy_to(db_dsn());
+	TEST_PROXY(proxy, proxy_to(db_dsn()));
 
 	for (size_t s = 0; s < RLK_ARRAY_SIZE(statements); s++)
 		for (size_t i = 0; i < RLK_ARRAY_SIZE(passing); i++) {
@@ -46,12 +46,11 @@ CASE("an interruption of each statement passes")
 			rlk_conn_close(db_open(dsn_by(proxy), &db_lease));
 			assert_int_equal(proxy_counts(proxy).harms, 1);
 		}
-	proxy_end(proxy);
 }
 
 CASE("interruptions without end are no refusal")
 {
-	struct proxy *proxy = proxy_to(db_dsn());
+	TEST_PROXY(proxy, proxy_to(db_dsn()));
 	struct rowlock_errinfo error;
 
 	tell(proxy, "request sql=\"SELECT 0,*\" always do error code=1317");
@@ -59,18 +58,16 @@ CASE("interruptions without end are no refusal")
 		    &error);
 	assert_int_equal(error.mysql, 1317);
 	assert_says(error.message, "interrupted 5 times");
-	proxy_end(proxy);
 }
 
 CASE("an interrupted login is no refusal")
 {
-	struct proxy *proxy = proxy_to(db_dsn());
+	TEST_PROXY(proxy, proxy_to(db_dsn()));
 	struct rowlock_errinfo error;
 
 	tell(proxy, "request command=login do error code=1317");
 	assert_code(db_refused(dsn_by(proxy), 0, &error), ROWLOCK_ECONNECT,
 		    &error);
-	proxy_end(proxy);
 }
 
 CASE("the check of the tables begins anew")
@@ -82,8 +79,8 @@ CASE("the check of the tables begins anew")
 		"*information_schema.COLUMNS*",
 		"*information_schema.STATISTICS*",
 	};
-	struct proxy *proxy = proxy_to(db_dsn());
-	struct rlk_conn *conn = db_open(dsn_by(proxy), &db_lease);
+	TEST_PROXY(proxy, proxy_to(db_dsn()));
+	DB_CONN(conn, db_open(dsn_by(proxy), &db_lease));
 
 	for (size_t s = 0; s < RLK_ARRAY_SIZE(statements); s++)
 		for (size_t i = 0; i < RLK_ARRAY_SIZE(passing); i++) {
@@ -102,8 +99,6 @@ CASE("the check of the tables begins anew")
 				fail_msg("%d: %s", code, error.message);
 			assert_int_equal(proxy_counts(proxy).harms, 1);
 		}
-	rlk_conn_close(conn);
-	proxy_end(proxy);
 }
 
 /* A thread that has time gets a connection all the same. */
@@ -111,7 +106,7 @@ CASE("patience outlasts the end of a server")
 {
 	static const char *const places[] = { "command=login",
 					      "sql=\"SET NAMES*\"" };
-	struct proxy *proxy = proxy_to(db_dsn());
+	TEST_PROXY(proxy, proxy_to(db_dsn()));
 	struct rlk_conn_target target = db_target(dsn_by(proxy));
 	const struct rlk_pool_bay bay = { .profile = db_lease, .limit = 1 };
 
@@ -137,7 +132,6 @@ CASE("patience outlasts the end of a server")
 			rlk_pool_put(pool, conn);
 			rlk_pool_free(pool, test_patience_ms());
 		}
-	proxy_end(proxy);
 }
 
 /* ------------------------------------------------------- by a real KILL */

@@ -15,7 +15,7 @@
 
 CASE("good options open a connection")
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	const struct rlk_server *server = rlk_conn_server(conn);
 	struct rlk_mark mark;
 
@@ -26,16 +26,14 @@ CASE("good options open a connection")
 	assert_int_equal(mark.id, db_number(conn, "SELECT CONNECTION_ID()"));
 	assert_string_equal(mark.identity, server->identity);
 	assert_int_equal(strncmp(mark.lock, "rl:", 3), 0);
-	rlk_conn_close(conn);
 }
 
 CASE("the descriptor is closed on exec")
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 
 	assert_true(fcntl(rlk_conn_fd(conn), F_GETFD) & FD_CLOEXEC);
 	assert_true(fcntl(rlk_conn_fd(conn), F_GETFL) & O_NONBLOCK);
-	rlk_conn_close(conn);
 }
 
 static int option_of(int fd, int level, int name)
@@ -50,8 +48,8 @@ static int option_of(int fd, int level, int name)
 /* The server's end may vanish without a word. */
 CASE("a silent peer is noticed by the kernel")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	int fd = rlk_conn_fd(conn);
 
 	assert_int_equal(db_lease.idle_s, 30);
@@ -60,8 +58,6 @@ CASE("a silent peer is noticed by the kernel")
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), 10);
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPCNT), 3);
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 30000);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* Connector/C refuses an attribute without a value. A program may have been
@@ -70,13 +66,12 @@ CASE("a program without a name opens")
 {
 	struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
+	DB_CONN(conn, NULL);
 
 	target.program = "";
 	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
 		      &error);
 	assert_string_equal(error.message, "");
-	rlk_conn_close(conn);
 }
 
 CASE("a wrong password is said, with the user, without it")
@@ -202,12 +197,11 @@ static int open_by_file(const char *before, mode_t mode,
 CASE("option file and group are read")
 {
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
+	DB_CONN(conn, NULL);
 
 	open_by_file("[client]\nuser=wrong\n", 0600, &conn, &error);
 	assert_string_equal(error.message, "");
 	assert_non_null(conn);
-	rlk_conn_close(conn);
 }
 
 /* Of what is at @path, of some kind; 0 or what it was refused with. */
@@ -298,7 +292,7 @@ CASE("reconnect and LOCAL INFILE stay off")
 
 static void refused_unconnected(const char *change, const char *says)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error = { 0 };
 	char dsn[512];
 
@@ -306,7 +300,6 @@ static void refused_unconnected(const char *change, const char *says)
 	assert_code(db_refused(dsn, 0, &error), ROWLOCK_EINVAL, &error);
 	assert_says(error.message, says);
 	assert_int_equal(relay_heard(relay), 0);
-	relay_end(relay);
 }
 
 CASE("a misspelt key is told before a connect")

@@ -483,8 +483,8 @@ CASE("answers in pieces are not mixed up")
 {
 	static const struct row zero[] = { { "", 0, NULL } };
 	static const struct row rows[] = { { "db-packet x", 1, NULL } };
-	struct relay *relay = relay_start(RELAY_BYTES, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &packets);
+	DB_RELAY(relay, relay_start(RELAY_BYTES, NULL));
+	DB_CONN(conn, db_open(relay_dsn(relay), &packets));
 	struct rlk_packet *packet = rlk_packet_begin(conn);
 	struct rowlock_errinfo error = { 0 };
 	enum rlk_fault fault;
@@ -504,8 +504,6 @@ CASE("answers in pieces are not mixed up")
 	assert_done(fault, &error);
 	check_rows(packet, seen, rows, 1);
 	assert_true(rlk_packet_affected(packet, 3) == 1);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE_MAIN(db_main)

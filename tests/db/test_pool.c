@@ -180,7 +180,7 @@ CASE("an interrupt before the wait is not missed")
 CASE("a connection that the server closed is replaced")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
-	struct rlk_conn *other = db_open(NULL, &db_lease);
+	DB_CONN(other, db_open(NULL, &db_lease));
 	struct rlk_conn *conn = get(pool);
 	uint64_t id = rlk_conn_id(conn);
 	struct rowlock_errinfo error = { 0 };
@@ -195,7 +195,6 @@ CASE("a connection that the server closed is replaced")
 	rlk_pool_put(pool, conn);
 	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_free(pool, test_patience_ms());
-	rlk_conn_close(other);
 }
 
 CASE("a connection with a reply outstanding is closed")
@@ -279,7 +278,7 @@ CASE("a wrong password is told at once, also to the patient")
 
 CASE("patience outlasts a server that is away")
 {
-	struct relay *relay = relay_start(RELAY_SILENT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_SILENT, NULL));
 	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);
 	_Atomic unsigned int served = 0;
 	struct client client;
@@ -294,7 +293,6 @@ CASE("patience outlasts a server that is away")
 	rlk_thread_join(&client.thread);
 	assert_int_equal(client.code, 0);
 	rlk_pool_free(pool, test_patience_ms());
-	relay_end(relay);
 }
 
 static size_t count_threads(void)

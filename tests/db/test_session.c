@@ -99,12 +99,13 @@ CASE("hostile global settings are normalised")
 
 CASE("an init-command changes nothing that we rely on")
 {
-	struct rlk_conn *conn = db_open(
-	    db_dsn_with("init-command={SET autocommit=0, time_zone='+03:00'}"),
-	    &db_lease);
+	DB_CONN(
+	    conn,
+	    db_open(db_dsn_with(
+			"init-command={SET autocommit=0, time_zone='+03:00'}"),
+		    &db_lease));
 
 	expect(conn, "SELECT @@autocommit = 1 AND @@time_zone = '+00:00'");
-	rlk_conn_close(conn);
 }
 
 static const struct rlk_stmt_def insert = {

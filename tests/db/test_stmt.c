@@ -48,7 +48,7 @@ CASE_BOTH("values travel both ways")
 		rlk_text(""),
 		rlk_null(),
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -69,7 +69,6 @@ CASE_BOTH("values travel both ways")
 				    "2026-11-20 12:00:00.000001");
 		assert_string_equal(reply.columns[6].text, "1.5");
 	}
-	rlk_conn_close(conn);
 }
 
 /* A garbled reply once had a NULL where a name should be. */
@@ -88,8 +87,8 @@ CASE_BOTH("a text is no SQL")
 		"\\' OR '' = '",  "NULL",
 		"?0 {} %_",       "\xf0\x9f\x94\x92",
 	};
-	struct rlk_conn *conn =
-	    db_open(db_dsn_with("default-character-set=gbk"), profile);
+	DB_CONN(conn,
+		db_open(db_dsn_with("default-character-set=gbk"), profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -104,14 +103,13 @@ CASE_BOTH("a text is no SQL")
 		if (profile == &plain)
 			assert_null(strstr(conn->run.plain.text, texts[i]));
 	}
-	rlk_conn_close(conn);
 }
 
 CASE_BOTH("what is not there reads as nothing")
 {
 	static const struct rlk_stmt_def def = { "shape",
 						 "SELECT NULL, 5, 'x'" };
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -129,7 +127,6 @@ CASE_BOTH("what is not there reads as nothing")
 		assert_string_equal(reply.columns[i].text, "");
 		assert_true(reply.columns[i].u64 == 0);
 	}
-	rlk_conn_close(conn);
 }
 
 /* It would be sent what is in memory behind those that there are. */
@@ -160,7 +157,7 @@ CASE_BOTH("the longest name and info pass whole")
 		"INSERT INTO business_lease (name, slot, session, attempt, "
 		"acquired_at, info) VALUES (?, 0, 1, 1, UTC_TIMESTAMP(6), ?)",
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct rlk_value params[2];
@@ -180,7 +177,6 @@ CASE_BOTH("the longest name and info pass whole")
 	assert_string_equal(reply.columns[0].text, name);
 	assert_string_equal(reply.columns[1].text, info);
 	db_exec(conn, "DELETE FROM business_lease WHERE session = 1");
-	rlk_conn_close(conn);
 }
 
 CASE_BOTH("a text that would be cut is an error")
@@ -189,7 +185,7 @@ CASE_BOTH("a text that would be cut is an error")
 		"cut",
 		"SELECT 1, REPEAT('x', 5000)",
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -198,7 +194,6 @@ CASE_BOTH("a text that would be cut is an error")
 			 RLK_UNKNOWN);
 	assert_says(error.message, "column 2");
 	assert_false(rlk_conn_usable(conn));
-	rlk_conn_close(conn);
 }
 
 static uint64_t status(struct rlk_conn *conn, const char *variable)
@@ -214,7 +209,7 @@ CASE("what there is no room to prepare is said as a text")
 		"SELECT SLEEP(?), ?",
 	};
 	const struct rlk_value params[] = { rlk_u64(0), rlk_text("it's") };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	uint64_t executed = status(conn, "COM_STMT_EXECUTE");
 	struct rlk_reply reply;
@@ -235,7 +230,6 @@ CASE("what there is no room to prepare is said as a text")
 	db_root("SET GLOBAL max_prepared_stmt_count = DEFAULT");
 	/* Both looks are executes. */
 	assert_int_equal(status(conn, "COM_STMT_EXECUTE") - executed, 1);
-	rlk_conn_close(conn);
 }
 
 CASE("one run is one statement in the server")
@@ -282,7 +276,7 @@ CASE("a statement that the server forgot is prepared again")
 		"SELECT CAST(? AS CHAR(20))",
 	};
 	const struct rlk_value params[] = { rlk_text("again") };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -292,7 +286,6 @@ CASE("a statement that the server forgot is prepared again")
 	    99999;
 	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
 	assert_string_equal(reply.columns[0].text, "again");
-	rlk_conn_close(conn);
 }
 
 /* The parameters of a first run that failed must not come back. */
@@ -305,7 +298,7 @@ CASE("it is prepared again with its own parameters")
 	};
 	const struct rlk_value taken[] = { rlk_u64(1) };
 	const struct rlk_value fresh[] = { rlk_u64(2) };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -321,7 +314,6 @@ CASE("it is prepared again with its own parameters")
 	assert_done(rlk_stmt_run(conn, &def, fresh, &reply, &error), &error);
 	assert_int_equal(reply.affected, 1);
 	db_exec(conn, "DELETE FROM lease_session WHERE id IN (1, 2)");
-	rlk_conn_close(conn);
 }
 
 CASE_BOTH("an error names the statement and the server")
@@ -330,7 +322,7 @@ CASE_BOTH("an error names the statement and the server")
 		"wrong",
 		"SELECT nothing FROM no_such_table_17",
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -346,7 +338,6 @@ CASE_BOTH("an error names the statement and the server")
 	/* A second time: it was not kept half prepared. */
 	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
 			 RLK_REFUSED);
-	rlk_conn_close(conn);
 }
 
 CASE_BOTH("a locked row is busy, and passed over by a probe")
@@ -485,7 +476,7 @@ CASE_BOTH("each row is seen, in order")
 		"none",
 		"SELECT 1 FROM DUAL WHERE FALSE",
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	uint64_t next = 1;
 
@@ -499,7 +490,6 @@ CASE_BOTH("each row is seen, in order")
 	assert_done(rlk_stmt_each(conn, &none, NULL, count_row, &next, &error),
 		    &error);
 	assert_int_equal(next, 4);
-	rlk_conn_close(conn);
 }
 
 static void run_another(const struct rlk_value *columns, void *arg)
@@ -520,19 +510,18 @@ CASE_BOTH("the reader of rows may run other statements")
 		"SELECT CAST(n AS UNSIGNED) FROM (SELECT 2 n UNION SELECT 1 "
 		"UNION SELECT 3) t ORDER BY 1",
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	uint64_t before = status(conn, "QUESTIONS");
 	struct rowlock_errinfo error = { 0 };
 
 	assert_done(rlk_stmt_each(conn, &def, NULL, run_another, &conn, &error),
 		    &error);
 	assert_int_equal(status(conn, "QUESTIONS") - before, 1 + 3 + 1);
-	rlk_conn_close(conn);
 }
 
 CASE_BOTH("the server tells the time")
 {
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	int64_t first;
 	int64_t second;
@@ -542,7 +531,6 @@ CASE_BOTH("the server tells the time")
 	assert_true(first > INT64_C(1700000000000000));
 	assert_true(second >= first);
 	assert_done(rlk_conn_ping(conn, &error), &error);
-	rlk_conn_close(conn);
 }
 
 /* People see by it which of the server's connections waits for what. */
@@ -560,7 +548,7 @@ CASE_BOTH("a statement that waits tells its program")
 	const struct rlk_value params[] = { rlk_u64(7) };
 	struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
+	DB_CONN(conn, NULL);
 	struct rlk_reply reply;
 
 	target.who = "my job*/?[42]@db'7";
@@ -582,7 +570,6 @@ CASE_BOTH("a statement that waits tells its program")
 			assert_string_equal(info + strlen(info) - strlen(end),
 					    end);
 	}
-	rlk_conn_close(conn);
 }
 
 CASE_BOTH("a dead connection says so")

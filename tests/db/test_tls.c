@@ -63,10 +63,9 @@ static bool is_encrypted(struct rlk_conn *conn)
 
 CASE("a server that is verified is talked to")
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 
 	assert_true(is_encrypted(conn));
-	rlk_conn_close(conn);
 }
 
 static void assert_not_believed(const char *dsn, unsigned int flags,
@@ -81,10 +80,9 @@ static void assert_not_believed(const char *dsn, unsigned int flags,
 
 CASE("a certificate for another name is refused")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, "127.0.0.2");
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, "127.0.0.2"));
 
 	assert_not_believed(relay_dsn(relay), 0, "and not for '127.0.0.2'");
-	relay_end(relay);
 }
 
 CASE("a certificate of another authority is refused")
@@ -194,7 +192,7 @@ static void assert_believed(const char *dsn)
 {
 	struct rlk_conn_target target = db_target(dsn);
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
+	DB_CONN(conn, NULL);
 
 	target.flags = ROWLOCK_TLS_UNVERIFIED;
 	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
@@ -202,7 +200,6 @@ static void assert_believed(const char *dsn)
 	assert_string_equal(error.message, "");
 	/* Not verified, and still not for everybody to read. */
 	assert_true(is_encrypted(conn));
-	rlk_conn_close(conn);
 }
 
 static bool asks_for_names(void)
@@ -275,7 +272,7 @@ CASE("rows in the buffer are not waited for")
 		"many",
 		"SELECT CAST(seq AS UNSIGNED) FROM seq_0_to_49999",
 	};
-	struct rlk_conn *conn = db_open(db_root_dsn(), &db_lease);
+	DB_CONN(conn, db_open(db_root_dsn(), &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	uint64_t count = 0;
 
@@ -285,7 +282,6 @@ CASE("rows in the buffer are not waited for")
 	    &error);
 	assert_int_equal(count, 50000);
 	assert_true(rlk_conn_alive(conn));
-	rlk_conn_close(conn);
 }
 
 /* Session tickets, a statement's last bytes: nothing may stay in the socket, as
@@ -344,7 +340,7 @@ CASE("a thread gets no SIGPIPE")
 /* More than all buffers on the way hold, to a peer that reads nothing. */
 CASE("a statement that nobody reads is left")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
 	struct rowlock_errinfo error = { 0 };
 	const size_t size = 15 << 20;
@@ -360,7 +356,6 @@ CASE("a statement that nobody reads is left")
 	assert_true(conn->io.waits_for & MYSQL_WAIT_WRITE);
 	rlk_conn_close(conn);
 	free(sql);
-	relay_end(relay);
 }
 
 /* OpenSSL's queue of errors is the thread's, and is looked at after each call:
@@ -378,8 +373,8 @@ static unsigned long next_error(void)
 
 CASE("the failure of one connection is not the next one's")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *good = db_open(NULL, &db_lease);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(good, db_open(NULL, &db_lease));
 	struct rlk_conn *cut = db_open(relay_dsn(relay), &db_lease);
 	struct rowlock_errinfo error = { 0 };
 
@@ -393,8 +388,6 @@ CASE("the failure of one connection is not the next one's")
 	db_refused(db_dsn_with(stranger() + 1), 0, &error);
 	assert_int_equal(next_error(), 0);
 	db_exec(good, "DO 1");
-	rlk_conn_close(good);
-	relay_end(relay);
 }
 
 /* A client that asks for it by TLS 1.2 may not be made to shake hands again. */

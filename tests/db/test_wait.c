@@ -136,19 +136,18 @@ CASE("an interrupt before the call is not missed")
 
 CASE("a new deadline clears the interrupt")
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 
 	rlk_conn_interrupt(conn);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_conn_ping(conn, &error), &error);
-	rlk_conn_close(conn);
 }
 
 CASE("an interrupted ping can be resumed")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -159,15 +158,13 @@ CASE("an interrupted ping can be resumed")
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
 	assert_done(rlk_conn_ping(conn, &error), &error);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* Whoever does not wait, but is told that something has come. */
 CASE("an answer that is there is read past the deadline")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct pollfd fd = { .events = POLLIN };
@@ -182,8 +179,6 @@ CASE("an answer that is there is read past the deadline")
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_conn_ping(conn, &error), &error);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* The first use prepares: the parameters have to outlive the call. */
@@ -193,8 +188,8 @@ CASE("an interrupted first use can be resumed")
 		"first",
 		"SELECT CAST(? AS CHAR(20))",
 	};
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	char text[] = "kept";
@@ -210,14 +205,12 @@ CASE("an interrupted first use can be resumed")
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
 	assert_string_equal(reply.columns[0].text, "kept");
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE("a result of many rows that is pending is given up")
 {
 	static const struct rlk_stmt_def def = { "many", "SELECT SLEEP(20)" };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 
 	rlk_conn_set_until(conn, db_in(30));
@@ -225,12 +218,11 @@ CASE("a result of many rows that is pending is given up")
 			 RLK_UNKNOWN);
 	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_false(rlk_conn_usable(conn));
-	rlk_conn_close(conn);
 }
 
 CASE("a peer that never greets is left at the deadline")
 {
-	struct relay *relay = relay_start(RELAY_SILENT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_SILENT, NULL));
 	struct rlk_conn_target target = db_target(relay_dsn(relay));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
@@ -238,15 +230,14 @@ CASE("a peer that never greets is left at the deadline")
 	assert_code(rlk_conn_open(&target, &db_lease, db_in(50), &conn, &error),
 		    ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "no answer in time");
-	relay_end(relay);
 }
 
 CASE("a peer that drips is left at the deadline")
 {
-	struct relay *relay = relay_start(RELAY_DRIP, NULL);
+	DB_RELAY(relay, relay_start(RELAY_DRIP, NULL));
 	struct rlk_conn_target target = db_target(relay_dsn(relay));
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
+	DB_CONN(conn, NULL);
 
 	/* The greeting alone takes 5 s at this pace, and more on a busy
 	 * machine. */
@@ -262,8 +253,6 @@ CASE("a peer that drips is left at the deadline")
 	rlk_conn_set_until(conn, db_in(200));
 	assert_int_equal(rlk_stmt_text(conn, "SELECT REPEAT('x', 100)", &error),
 			 RLK_PENDING);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 static volatile sig_atomic_t alarms;
@@ -301,14 +290,13 @@ CASE("signals do not move the deadline")
 CASE("a lost stream is an unknown outcome")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rowlock_errinfo error = { 0 };
 
 	relay_end(relay);
 	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
 	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_false(rlk_conn_usable(conn));
-	rlk_conn_close(conn);
 }
 
 /* Looks like nothing, but for valgrind: each stage is left in the middle. */

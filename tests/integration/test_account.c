@@ -33,7 +33,7 @@ static uint64_t session_of(struct test_sql *sql, const char *name)
 CASE("a lease that is deleted is lost to who asks")
 {
 	const char *name = test_name("deleted");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
@@ -45,14 +45,13 @@ CASE("a lease that is deleted is lost to who asks")
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 /* It is another's now, who keeps it: the one before does not give it back. */
 CASE("a lease that is taken stays with who took it")
 {
 	const char *name = test_name("taken");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
@@ -72,14 +71,13 @@ CASE("a lease that is taken stays with who took it")
 	    test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name),
 	    1);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 /* By its session's row a holder shows that it lives; each beat renews that. */
 CASE("a holder that is said to be dead hears by a beat")
 {
 	const char *name = test_name("dead");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock *next = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_actor actor =
@@ -97,14 +95,13 @@ CASE("a holder that is said to be dead hears by a beat")
 	assert_ok(rowlock_release(next, &err));
 	test_end(next, client);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 /* No beat gets through; nobody has to tell it. */
 CASE("a holder whose session is locked hears by its clock")
 {
 	const char *name = test_name("unheard");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 	uint64_t session;
@@ -124,14 +121,13 @@ CASE("a holder whose session is locked hears by its clock")
 	assert_int_equal(test_actor_ask(&actor, "wait"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 /* A number at its bound cannot be counted up: not by a beat, */
 CASE("a session that cannot be beaten is ended")
 {
 	const char *name = test_name("beaten");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
@@ -145,15 +141,14 @@ CASE("a session that cannot be beaten is ended")
 	assert_int_equal(test_actor_ask(&actor, "wait"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 /* ... and not by a break. */
 CASE("a lease that cannot be broken is deleted by hand")
 {
 	const char *name = test_name("unbroken");
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
+	TEST_SQL(sql);
+	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
@@ -170,8 +165,6 @@ CASE("a lease that cannot be broken is deleted by hand")
 	    1);
 	expect_loss_when_asked(&actor);
 	test_actor_end(&actor);
-	test_client_end(client);
-	test_sql_end(sql);
 }
 
 /* In a living holder's name, with a number that it never drew. */
@@ -179,7 +172,7 @@ CASE("a name that is kept by hand is not granted")
 {
 	const char *name = test_name("kept");
 	const char *other = test_name("other");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, other, test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -201,15 +194,14 @@ CASE("a name that is kept by hand is not granted")
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_end(lock, client);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 CASE("a row that is locked by hand is waited for in time")
 {
 	const char *name = test_name("locked");
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
+	TEST_SQL(sql);
+	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, name));
 
 	/* The row is made by the first who has it. */
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -228,8 +220,6 @@ CASE("a row that is locked by hand is waited for in time")
 	test_sql(sql, "ROLLBACK");
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
-	test_sql_end(sql);
 }
 
 /* Who says how many there are is refused, who asks the database goes on; nobody
@@ -237,8 +227,8 @@ CASE("a row that is locked by hand is waited for in time")
 CASE("a semaphore has as many permits as is written")
 {
 	const char *name = test_name("permits");
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
+	TEST_SQL(sql);
+	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
 	struct rowlock *held = make(client, name, 2);
 	struct rowlock *says = make(client, name, 2);
 	struct rowlock *asks = make(client, name, ROWLOCK_PERMITS_STORED);
@@ -270,8 +260,6 @@ CASE("a semaphore has as many permits as is written")
 	end(held);
 	end(says);
 	end(asks);
-	test_client_end(client);
-	test_sql_end(sql);
 }
 
 /* Of each number there is one row, which whoever wants it locks; who waits is

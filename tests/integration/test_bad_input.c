@@ -57,7 +57,7 @@ CASE("a name that cannot be locked is refused")
 		"\xf5\x80\x80\x80",
 		" ",
 	};
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	char *long_name = repeat("\xc3\xa9", 101, "");
 	size_t i;
 
@@ -65,7 +65,6 @@ CASE("a name that cannot be locked is refused")
 		refused_name(client, names[i]);
 	refused_name(client, long_name);
 	free(long_name);
-	test_client_end(client);
 }
 
 CASE("a name of 100 characters is not cut")
@@ -172,7 +171,7 @@ static void refused_lock(struct rowlock_client *client,
 
 CASE("a lock's options are checked and named")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	char *info = repeat("x", 256, "");
 
 	REFUSED_LOCK(client, max_hold_ms, 999);
@@ -183,7 +182,6 @@ CASE("a lock's options are checked and named")
 	REFUSED_LOCK(client, info, "line\nfeed");
 	REFUSED_LOCK(client, size, 3);
 	free(info);
-	test_client_end(client);
 }
 
 CASE("calls out of turn are refused and change nothing")
@@ -340,8 +338,8 @@ static uint64_t wrong_with_null(struct rowlock_client *client,
 
 CASE("NULL is refused")
 {
-	struct rowlock_client *client = test_client(1000);
-	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, "job");
+	TEST_CLIENT(client, test_client(1000));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, "job"));
 
 	assert_int_equal(wrong_with_null(client, lock), 0);
 	assert_code(rowlock_acquire(NULL, 0, &err), ROWLOCK_EINVAL, &err);
@@ -358,7 +356,6 @@ CASE("NULL is refused")
 	rowlock_observer_free(NULL);
 	rowlock_client_free(NULL);
 	rowlock_free(NULL);
-	test_end(lock, client);
 }
 
 CASE("every code has words of its own")

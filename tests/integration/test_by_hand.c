@@ -17,13 +17,12 @@
 /* As who empties a table does it: nobody is told. */
 static void delete_by_hand(const char *name)
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 
 	assert_true(test_sql(sql,
 			     "DELETE FROM business_lease WHERE name = '%s' "
 			     "ORDER BY slot LIMIT 1",
 			     name) == 1);
-	test_sql_end(sql);
 }
 
 CASE("a row that is deleted is missed by the next beat")
@@ -104,7 +103,7 @@ CASE("a session that a dump brings back as it was is given up")
 	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
 	struct rowlock_client *other = test_client(ttl);
 	struct rowlock *lock = test_lock(other, ROWLOCK_LEASE, 0, back);
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	uint64_t began = test_now_ns();
 	uint64_t session;
 
@@ -129,7 +128,6 @@ CASE("a session that a dump brings back as it was is given up")
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_end(lock, other);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -88,10 +88,10 @@ static void cycle(struct rowlock *lock, int n)
 static void cycles(enum rowlock_strategy strategy)
 {
 	int n = test_slowness() > 1 ? 1000 : 10000;
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(30000);
+	TEST_SQL(sql);
+	TEST_CLIENT(client, test_client(30000));
 	const char *name = test_name("cycles");
-	struct rowlock *lock = test_lock(client, strategy, 0, name);
+	TEST_LOCK(lock, test_lock(client, strategy, 0, name));
 	struct census before, after;
 	uint64_t began;
 
@@ -109,8 +109,6 @@ static void cycles(enum rowlock_strategy strategy)
 		sql, "SELECT COUNT(*) FROM business_lease WHERE name = '%s'",
 		name),
 	    0);
-	test_end(lock, client);
-	test_sql_end(sql);
 }
 
 CASE("ten thousand leases leave nothing behind")
@@ -140,7 +138,7 @@ static void use_a_client(void)
 
 CASE("a hundred clients leave nothing behind")
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct census before, after;
 	int i;
 
@@ -153,7 +151,6 @@ CASE("a hundred clients leave nothing behind")
 	after = take_census(sql);
 	assert_same(&before, &after);
 	assert_int_equal(after.sessions, 0);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

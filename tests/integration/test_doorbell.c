@@ -11,7 +11,7 @@
 CASE("lease outlives its lost bell")
 {
 	const char *name = test_name("lost");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor second = holder_of(sql, name, LONG_TTL_MS);
 	struct test_actor third = actor(name, LONG_TTL_MS);
 	uint64_t owner;
@@ -31,7 +31,6 @@ CASE("lease outlives its lost bell")
 	await_free(sql, name);
 	test_actor_end(&third);
 	test_actor_end(&second);
-	test_sql_end(sql);
 }
 
 /* The server ends a connection after a TTL, here 2 s, without a word. */
@@ -82,8 +81,8 @@ CASE("first in line keeps its bell while it asks")
 CASE("ghost keeps nobody out")
 {
 	const char *name = test_name("ghost");
-	struct test_sql *sql = test_sql_open();
-	struct test_sql *ghost = test_sql_open();
+	TEST_SQL(sql);
+	TEST_SQL(ghost);
 	uint64_t ttl = test_ttl_ms(2000);
 	struct test_actor first = actor(name, ttl);
 	struct test_actor second = actor(name, ttl);
@@ -101,8 +100,6 @@ CASE("ghost keeps nobody out")
 	gives_it_back(&second);
 	test_actor_end(&second);
 	test_actor_end(&first);
-	test_sql_end(ghost);
-	test_sql_end(sql);
 }
 
 /* Any account may take any user-level lock; but without the secret it can tell
@@ -110,8 +107,8 @@ CASE("ghost keeps nobody out")
 CASE("who knows no secret is in nobody's way")
 {
 	const char *name = test_name("secret");
-	struct test_sql *sql = test_sql_open();
-	struct test_sql *stranger = test_sql_open();
+	TEST_SQL(sql);
+	TEST_SQL(stranger);
 	uint64_t id = test_sql_number(stranger, "SELECT CONNECTION_ID()");
 	uint64_t ttl = test_ttl_ms(60000);
 	struct test_actor second = actor(name, ttl);
@@ -135,8 +132,6 @@ CASE("who knows no secret is in nobody's way")
 	gives_it_back(&second);
 	test_actor_end(&second);
 	test_actor_end(&first);
-	test_sql_end(stranger);
-	test_sql_end(sql);
 }
 
 /* -------------------------------------------------------- ends of holds */

@@ -152,22 +152,21 @@ static uint64_t make_old(struct test_sql *sql, const char *name)
 /* A client looks for old ones once in an hour, the first time at once. */
 static void collect_tokens(void)
 {
-	struct rowlock_client *client = test_client(60000);
+	TEST_CLIENT(client, test_client(60000));
 
 	assert_ok(rowlock_reap(client, NULL, NULL, &err));
-	test_client_end(client);
 }
 
 /* Its term is collected before the observer looks again. */
 CASE("the end of a long reign is told")
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("long");
 	struct rowlock *election = candidate(client, name, ROWLOCK_LEASE, NULL);
 	struct rowlock_observer *observer = NULL;
 	struct rowlock_observer *other;
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct seen seen = { .event = test_event_new() };
 	struct seen others;
 	uint64_t term;
@@ -192,14 +191,12 @@ CASE("the end of a long reign is told")
 	assert_true(seen.term == term);
 	end_observer(other, &others);
 	end_observer(observer, &seen);
-	test_sql_end(sql);
-	test_client_end(client);
 }
 
 /* A lock's holder leads, too: they are one. */
 CASE("the holder of the lock leads")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("one");
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(10000));
@@ -222,7 +219,6 @@ CASE("the holder of the lock leads")
 	end_observer(observer, &seen);
 	end_candidate(election);
 	test_actor_end(&actor);
-	test_client_end(client);
 }
 
 static void note_loss(struct rowlock *election, void *arg)
@@ -233,7 +229,7 @@ static void note_loss(struct rowlock *election, void *arg)
 
 static void broken_leader_is_told(enum rowlock_strategy strategy)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("broken");
 	struct rowlock *election = candidate(client, name, strategy, NULL);
 	struct test_event lost = test_event_new();
@@ -251,7 +247,6 @@ static void broken_leader_is_told(enum rowlock_strategy strategy)
 	assert_ok(rowlock_release(election, &err));
 	end_candidate(election);
 	test_event_end(&lost);
-	test_client_end(client);
 }
 
 CASE("a leader that was broken is told (lease)")
@@ -296,7 +291,7 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("fork");
 	struct rowlock *election = NULL;
 	struct rowlock_observer *observer;
@@ -321,7 +316,6 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 	assert_ok(rowlock_release(election, &err));
 	end_observer(observer, &seen);
 	end_candidate(election);
-	test_client_end(client);
 }
 
 CASE("a child of fork() has nothing of a leader")
@@ -333,10 +327,10 @@ CASE("a child of fork() has nothing of a leader")
 
 CASE("an election costs what its lock costs")
 {
-	struct rowlock_client *client = test_client(60000);
+	TEST_CLIENT(client, test_client(60000));
 	struct rowlock *election =
 	    candidate(client, test_name("cost"), ROWLOCK_LEASE, NULL);
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	uint64_t before, cost, least = UINT64_MAX;
 
 	for (int round = 0; round < 5; round++) {
@@ -357,8 +351,6 @@ CASE("an election costs what its lock costs")
 	/* BEGIN, INSERT, draw, COMMIT; DELETE. */
 	assert_true(least <= 5);
 	end_candidate(election);
-	test_sql_end(sql);
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

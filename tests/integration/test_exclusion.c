@@ -120,7 +120,7 @@ CASE("our row lock keeps a SELECT FOR UPDATE by hand out")
 
 CASE("names are compared byte by byte")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	static const char *const words[] = { "Job",
 					     "job",
 					     "j\xc3\xb6"
@@ -145,7 +145,6 @@ CASE("names are compared byte by byte")
 		assert_ok(rowlock_release(locks[i], &err));
 		test_lock_end(locks[i]);
 	}
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

@@ -385,11 +385,11 @@ GUARD("a snapshot is of the begin")
 GUARD("an open transaction is in nobody's way")
 {
 	const struct app *app = *state;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
-	struct rowlock *same = test_lock(client, ROWLOCK_LEASE, 0, app->name);
-	struct rowlock *other =
-	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("beside"));
-	struct test_sql *nowait = test_sql_open();
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
+	TEST_LOCK(same, test_lock(client, ROWLOCK_LEASE, 0, app->name));
+	TEST_LOCK(other, test_lock(app->client, ROWLOCK_LEASE, 0,
+				   test_name("beside")));
+	TEST_SQL(nowait);
 
 	test_sql(nowait, "SET innodb_lock_wait_timeout = 1");
 	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
@@ -405,10 +405,6 @@ GUARD("an open transaction is in nobody's way")
 	assert_ok(rowlock_verify(app->lock, &err));
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
 	assert_balance(app, 90);
-	test_sql_end(nowait);
-	test_lock_end(other);
-	test_lock_end(same);
-	test_client_end(client);
 }
 
 /* How many statements a transaction of ours took on the connection. */

@@ -115,10 +115,10 @@ GUARD("a session that is reset is not said to be rolled back")
 GUARD("a transaction that is open is seen by all")
 {
 	const struct app *app = *state;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
-	struct rowlock *lease =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("second"));
-	struct rowlock *row = test_lock(client, ROWLOCK_ROW, 0, app->name);
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
+	TEST_LOCK(lease,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("second")));
+	TEST_LOCK(row, test_lock(client, ROWLOCK_ROW, 0, app->name));
 
 	assert_ok(rowlock_acquire(lease, 0, &err));
 	/* One that asks, and one that does not. */
@@ -134,9 +134,6 @@ GUARD("a transaction that is open is seen by all")
 	}
 	assert_balance(app, 80);
 	assert_ok(rowlock_release(lease, &err));
-	test_lock_end(row);
-	test_lock_end(lease);
-	test_client_end(client);
 }
 
 /* Nor is what was written on it since left for the next COMMIT. */

@@ -61,7 +61,7 @@ static struct rowlock *begin_under_a_maximum(const struct scene *scene)
 LOST("a release under a maximum is found out")
 {
 	struct scene *scene = *state;
-	struct rowlock *lock = begin_under_a_maximum(scene);
+	TEST_LOCK(lock, begin_under_a_maximum(scene));
 
 	scene->relay.fate = ANSWER_IS_LOST;
 	assert_ok(rowlock_commit_release(lock, scene->mysql, &err));
@@ -71,7 +71,6 @@ LOST("a release under a maximum is found out")
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_goes_on(lock);
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
 }
 
 struct releasing {
@@ -96,7 +95,7 @@ LOST("a receipt outlasts the maximum")
 {
 	struct scene *scene = *state;
 	struct releasing releasing = { .scene = scene };
-	struct rowlock_client *reaper = test_client(test_ttl_ms(TTL_MS));
+	TEST_CLIENT(reaper, test_client(test_ttl_ms(TTL_MS)));
 	uint64_t began = test_now_ns();
 	pthread_t thread;
 
@@ -113,13 +112,12 @@ LOST("a receipt outlasts the maximum")
 	pthread_join(thread, NULL);
 	assert_code(releasing.code, 0, &releasing.err);
 	test_lock_end(releasing.lock);
-	test_client_end(reaper);
 }
 
 LOST("a late release under a maximum does not take place")
 {
 	struct scene *scene = *state;
-	struct rowlock *lock = begin_under_a_maximum(scene);
+	TEST_LOCK(lock, begin_under_a_maximum(scene));
 
 	scene->relay.fate = QUESTION_IS_LATE;
 	assert_code(rowlock_commit_release(lock, scene->mysql, &err),
@@ -128,7 +126,6 @@ LOST("a late release under a maximum does not take place")
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_goes_on(lock);
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
 }
 
 /* Somebody has deleted the row by hand. That is no proof of a commit. */

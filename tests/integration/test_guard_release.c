@@ -299,7 +299,7 @@ GUARD("receipts go with the client")
 GUARD("receipts of the dead are reaped")
 {
 	const struct app *app = *state;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
 
 	test_sql(app->sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
@@ -310,7 +310,6 @@ GUARD("receipts of the dead are reaped")
 					 "SELECT COUNT(*) FROM business_lease "
 					 "WHERE session = 4711"),
 			 0);
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "dsn.h"
-#include "proxy.h"
+#include "proxy_case.h"
 #include "server.h"
 
 /* The server that all tests are given, while test_dsn() is a private one. */
@@ -402,7 +402,7 @@ static struct proxy *refuse_rollback(struct app *app, const char *times)
 GUARD("a rollback that is refused is said again")
 {
 	struct app app = *(struct app *) *state;
-	struct proxy *proxy = refuse_rollback(&app, "match=1");
+	TEST_PROXY(proxy, refuse_rollback(&app, "match=1"));
 
 	assert_ok(rowlock_begin(app.lock, app.mysql, 0, &err));
 	take_ten(&app);
@@ -413,14 +413,13 @@ GUARD("a rollback that is refused is said again")
 	assert_as_before(&app);
 	assert_balance(&app, 100);
 	mysql_close(app.mysql);
-	proxy_end(proxy);
 }
 
 /* Nothing of what the application says next may be lost with it. */
 GUARD("a session that cannot be had as it was is ended")
 {
 	struct app app = *(struct app *) *state;
-	struct proxy *proxy = refuse_rollback(&app, "always");
+	TEST_PROXY(proxy, refuse_rollback(&app, "always"));
 
 	assert_ok(rowlock_begin(app.lock, app.mysql, 0, &err));
 	take_ten(&app);
@@ -432,7 +431,6 @@ GUARD("a session that cannot be had as it was is ended")
 	assert_balance(&app, 100);
 	assert_ok(rowlock_verify(app.lock, &err));
 	mysql_close(app.mysql);
-	proxy_end(proxy);
 }
 
 /* The tables once more, in a database whose name is not ASCII. */

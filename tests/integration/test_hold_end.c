@@ -22,7 +22,7 @@ CASE("a break is noticed by the next beat")
 {
 	const char *name = test_name("break");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
-	struct rowlock_client *breaker = test_client(ttl);
+	TEST_CLIENT(breaker, test_client(ttl));
 	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
 	uint64_t began;
 
@@ -41,13 +41,12 @@ CASE("a break is noticed by the next beat")
 	assert_int_equal(test_actor_ask(&actor, "lost"), 1);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_actor_end(&actor);
-	test_client_end(breaker);
 }
 
 CASE("a break is noticed by verify at once")
 {
 	const char *name = test_name("break");
-	struct rowlock_client *breaker = test_client(60000);
+	TEST_CLIENT(breaker, test_client(60000));
 	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, 60000);
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -59,12 +58,11 @@ CASE("a break is noticed by verify at once")
 	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
 	test_actor_end(&actor);
-	test_client_end(breaker);
 }
 
 CASE("a break of what nobody holds says so")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 
 	assert_code(
 	    rowlock_break(client, ROWLOCK_LEASE, test_name("none"), &err),
@@ -73,14 +71,13 @@ CASE("a break of what nobody holds says so")
 		    ROWLOCK_ENOTHELD, &err);
 	assert_code(rowlock_break(client, ROWLOCK_LEASE, "", &err),
 		    ROWLOCK_ENAME, &err);
-	test_client_end(client);
 }
 
 /* Killing a connection needs an account that may find it. */
 CASE("a row is broken, or the message says who can do it")
 {
 	const char *name = test_name("break");
-	struct rowlock_client *breaker = test_client(TTL_MS);
+	TEST_CLIENT(breaker, test_client(TTL_MS));
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_ROW, name, test_ttl_ms(2 * TTL_MS));
 	int code;
@@ -99,7 +96,6 @@ CASE("a row is broken, or the message says who can do it")
 				 ROWLOCK_ELOST);
 	}
 	test_actor_end(&actor);
-	test_client_end(breaker);
 }
 
 /* By an account that may neither look who holds a row nor end what is not its

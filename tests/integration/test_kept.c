@@ -90,10 +90,10 @@ CASE("a released lock stays taken, as nobody's, until it is broken")
 {
 	const char *name = test_name("released");
 	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_client *other = test_client(TTL_MS);
+	TEST_CLIENT(other, test_client(TTL_MS));
 	struct rowlock *lock = make(client, name, HOUR_MS);
-	struct rowlock *rival = make(other, name, 0);
-	struct test_sql *sql = test_sql_open();
+	TEST_LOCK(rival, make(other, name, 0));
+	TEST_SQL(sql);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(look(other, name).state, ROWLOCK_STATE_HELD);
@@ -109,8 +109,6 @@ CASE("a released lock stays taken, as nobody's, until it is broken")
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
 	assert_int_equal(look(other, name).entries, 0);
 	hold_for_a_moment(rival);
-	test_sql_end(sql);
-	test_end(rival, other);
 }
 
 static bool have_it(struct rowlock_client *client, void *arg)
@@ -123,9 +121,9 @@ static bool have_it(struct rowlock_client *client, void *arg)
 CASE("a dead holder leaves it taken")
 {
 	const char *name = test_name("killed");
-	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *rival = make(other, name, 0);
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(other, test_client(TTL_MS));
+	TEST_LOCK(rival, make(other, name, 0));
+	TEST_SQL(sql);
 	pid_t holder = holder_start(test_ttl_ms(SHORT_TTL_MS), have_it,
 				    (void *) (uintptr_t) name);
 	uint64_t since = test_now_ns();
@@ -147,16 +145,14 @@ CASE("a dead holder leaves it taken")
 	expect(rival, 0, ROWLOCK_EBUSY);
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
 	hold_for_a_moment(rival);
-	test_sql_end(sql);
-	test_end(rival, other);
 }
 
 CASE("it is free when the time is over")
 {
 	const char *name = test_name("over");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *lock = make(client, name, 400);
+	TEST_LOCK(lock, make(client, name, 400));
 	struct rowlock *rival = make(other, name, 0);
 
 	hold_for_a_moment(lock);
@@ -164,7 +160,6 @@ CASE("it is free when the time is over")
 	assert_ok(rowlock_release(rival, &err));
 	test_end(rival, other);
 	/* And by itself, if nobody wants it. */
-	test_end(lock, client);
 }
 
 CASE("a hold that lasts longer lives on, and ends as any other")
@@ -209,7 +204,7 @@ CASE("an older program sees it as held")
 	const char *name = test_name("older");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock = make(client, name, HOUR_MS);
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct seen seen;
 
 	hold_for_a_moment(lock);
@@ -237,7 +232,6 @@ CASE("an older program sees it as held")
 		     name),
 	    0);
 	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name);
-	test_sql_end(sql);
 }
 
 /* The rows are as if the clock had been a day ahead when they were written. */
@@ -269,7 +263,7 @@ CASE("a clock that was set back is outlasted")
 
 CASE("only the names of locks are kept")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_election_options election =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
@@ -303,7 +297,6 @@ CASE("only the names of locks are kept")
 	assert_int_equal(rowlock_new(client, "a", &options, &lock, NULL),
 			 ROWLOCK_EINVAL);
 	assert_null(lock);
-	test_client_end(client);
 }
 
 static void count(struct rowlock *lock, void *arg)
@@ -317,7 +310,7 @@ CASE("execute keeps the name")
 	const char *name = test_name("execute");
 	const struct rowlock_options options = { .size = sizeof(options),
 						 .at_least_ms = HOUR_MS };
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	int runs = 0;
 
 	assert_ok(
@@ -327,7 +320,6 @@ CASE("execute keeps the name")
 	    ROWLOCK_EBUSY, &err, "acquire", __FILE__, __LINE__);
 	assert_int_equal(runs, 1);
 	assert_ok(rowlock_break(client, ROWLOCK_LEASE, name, &err));
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

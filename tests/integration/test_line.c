@@ -15,7 +15,7 @@
 CASE("processes have it in the order in which they came")
 {
 	const char *name = test_name("order");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor holder = holder_of(sql, name, LONG_TTL_MS);
 	struct test_actor line[LINE];
 	uint64_t before, spent;
@@ -39,7 +39,6 @@ CASE("processes have it in the order in which they came")
 	for (i = 0; i < LINE; i++)
 		test_actor_end(&line[i]);
 	test_actor_end(&holder);
-	test_sql_end(sql);
 }
 
 /* ------------------------------------------------- who leaves the line */
@@ -47,7 +46,7 @@ CASE("processes have it in the order in which they came")
 CASE("killed waiter does not stop the line")
 {
 	const char *name = test_name("killed");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor first = holder_of(sql, name, LONG_TTL_MS);
 	struct test_actor second = actor(name, LONG_TTL_MS);
 	struct test_actor third = actor(name, LONG_TTL_MS);
@@ -63,7 +62,6 @@ CASE("killed waiter does not stop the line")
 	await_free(sql, name);
 	test_actor_end(&third);
 	test_actor_end(&first);
-	test_sql_end(sql);
 }
 
 static bool comes_first(const struct test_actor *one,
@@ -84,7 +82,7 @@ static bool comes_first(const struct test_actor *one,
 CASE("killed holder is outlived by the line")
 {
 	const char *name = test_name("dead");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	uint64_t ttl = test_ttl_ms(2000);
 	struct test_actor first = holder_of(sql, name, ttl);
 	struct test_actor second = actor(name, ttl);
@@ -104,13 +102,12 @@ CASE("killed holder is outlived by the line")
 	await_free(sql, name);
 	test_actor_end(&third);
 	test_actor_end(&second);
-	test_sql_end(sql);
 }
 
 CASE("cancel and deadline leave the line")
 {
 	const char *name = test_name("leave");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor holder = holder_of(sql, name, LONG_TTL_MS);
 	struct rowlock_client *client = client_of(4, LONG_TTL_MS);
 	struct waiter waiter;
@@ -130,7 +127,6 @@ CASE("cancel and deadline leave the line")
 	await_free(sql, name);
 	test_client_end(client);
 	test_actor_end(&holder);
-	test_sql_end(sql);
 }
 
 /* ---------------------------------------------- who does not stand in it */
@@ -179,7 +175,7 @@ CASE("who finds no wait connection polls")
 {
 	const char *one = test_name("one");
 	const char *other = test_name("other");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor holder = holder_of(sql, one, LONG_TTL_MS);
 	struct test_actor other_holder = actor(other, LONG_TTL_MS);
 	struct waiter waits, polls;
@@ -203,13 +199,12 @@ CASE("who finds no wait connection polls")
 	log_end(&log);
 	test_actor_end(&other_holder);
 	test_actor_end(&holder);
-	test_sql_end(sql);
 }
 
 CASE("without wait connections all poll")
 {
 	const char *name = test_name("none");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor holder = actor(name, LONG_TTL_MS);
 	struct waiter waiter;
 	struct log log;
@@ -225,7 +220,6 @@ CASE("without wait connections all poll")
 	test_client_end(client);
 	log_end(&log);
 	test_actor_end(&holder);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -187,8 +187,8 @@ CASE("who waits for a multi-lock holds nothing")
 
 CASE("a wait for a multi-lock ends by time, or by cancel")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
-	struct rowlock_client *other = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
+	TEST_CLIENT(other, test_client(test_ttl_ms(10000)));
 	struct rowlock *multilock;
 	struct wait waiting;
 	struct names names;
@@ -209,8 +209,6 @@ CASE("a wait for a multi-lock ends by time, or by cancel")
 	assert_ok(rowlock_release(multilock, &err));
 	test_lock_end(one);
 	end(multilock);
-	test_client_end(other);
-	test_client_end(client);
 }
 
 static void come_free(unsigned int flags)
@@ -252,8 +250,8 @@ CASE("names of a client that was seen to be dead come free")
 /* And what is left of it comes free. */
 CASE("all names are lost with one that is broken")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(1000));
-	struct rowlock_client *other = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(1000)));
+	TEST_CLIENT(other, test_client(test_ttl_ms(10000)));
 	struct test_loss told = { .event = test_event_new() };
 	struct rowlock *multilock;
 	struct rowlock *next;
@@ -280,13 +278,11 @@ CASE("all names are lost with one that is broken")
 	end(next);
 	end(multilock);
 	test_event_end(&told.event);
-	test_client_end(other);
-	test_client_end(client);
 }
 
 CASE("each name of a multi-lock has its tokens")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	struct rowlock *multilock;
 	uint64_t tokens[NAMES];
 	struct names names;
@@ -324,14 +320,13 @@ CASE("each name of a multi-lock has its tokens")
 	assert_ok(rowlock_release(multilock, &err));
 	test_lock_end(one);
 	end(multilock);
-	test_client_end(client);
 }
 
 CASE("a multi-lock has a maximum and an info")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
+	TEST_SQL(sql);
 	struct test_loss told = { .event = test_event_new() };
 	struct rowlock *multilock;
 	struct names names;
@@ -353,8 +348,6 @@ CASE("a multi-lock has a maximum and an info")
 	assert_code(rowlock_release(multilock, &err), ROWLOCK_ELOST, &err);
 	end(multilock);
 	test_event_end(&told.event);
-	test_sql_end(sql);
-	test_client_end(client);
 }
 
 /* The least of five, as below. */
@@ -488,7 +481,7 @@ static void expect(struct rowlock_client *client, const char *const *names,
 CASE("bad input for a multi-lock is refused")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *twice[] = { "b", "a", "b" };
 	const char *null[] = { "a", NULL };
 	const char *feed[] = { "a", "b\nc" };
@@ -515,7 +508,6 @@ CASE("bad input for a multi-lock is refused")
 	options.size = 1;
 	expect(client, twice, 2, &options, ROWLOCK_EINVAL, "size");
 	assert_ok(rowlock_try_free(NULL, &err));
-	test_client_end(client);
 }
 
 CASE("who holds a name of it does not wait for himself")
@@ -654,7 +646,7 @@ CASE("random subsets exclude each other")
 	static _Atomic int holders[CROWD_NAMES];
 	static struct member crowd[CROWD];
 	static _Atomic int overlaps;
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct names names;
 
 	name_them(&names, "crowd", CROWD_NAMES);
@@ -678,7 +670,6 @@ CASE("random subsets exclude each other")
 	assert_int_equal(rows_of(sql, &names), 0);
 	test_client_end(clients[1]);
 	test_client_end(clients[0]);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -47,7 +47,7 @@ CASE("a handle whose hold was lost leaves the next hold alone")
 CASE("tokens grow from hold to hold and stay in a hold")
 {
 	const char *name = test_name("token");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	uint64_t last = 0, token, same;
 	size_t i;
 
@@ -69,7 +69,6 @@ CASE("tokens grow from hold to hold and stay in a hold")
 			    &err);
 		test_lock_end(lock);
 	}
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

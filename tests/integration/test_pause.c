@@ -140,7 +140,7 @@ static void await_in_server(struct test_sql *sql)
 CASE("a row waiter that is silent blocks for a bound, and waits on")
 {
 	const char *name = test_name("waiter");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	uint64_t idle = test_ttl_ms(IDLE_MS);
 	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, idle);
 	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, idle);
@@ -167,7 +167,6 @@ CASE("a row waiter that is silent blocks for a bound, and waits on")
 	test_actor_end(&a);
 	test_actor_end(&b);
 	test_actor_end(&c);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

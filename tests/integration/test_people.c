@@ -55,7 +55,7 @@ CASE("list shows a lease, its holder and its token")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("list");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
 	struct found found;
 	int64_t token;
@@ -79,14 +79,13 @@ CASE("list shows a lease, its holder and its token")
 	assert_true(found.held_ms < 3600000);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_actor_end(&a);
-	test_client_end(client);
 }
 
 CASE("list looks at rows only when told to")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("probe");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
 
 	options.name = name;
@@ -101,13 +100,12 @@ CASE("list looks at rows only when told to")
 	options.flags = ROWLOCK_LIST_LEASES;
 	assert_int_equal(look(client, &options).entries, 0);
 	test_actor_end(&a);
-	test_client_end(client);
 }
 
 CASE("list takes a shell's pattern")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	const char *base = test_name("pattern");
 	static const char *const ends[] = { "a1", "a2", "b%", "b_" };
 	struct rowlock *locks[TEST_SIZE(ends)];
@@ -132,7 +130,6 @@ CASE("list takes a shell's pattern")
 		assert_ok(rowlock_release(locks[i], &err));
 		test_lock_end(locks[i]);
 	}
-	test_client_end(client);
 }
 
 #define DEAD 40
@@ -196,7 +193,7 @@ CASE("two reapers remove what is dead and nothing else")
 	struct test_actor alive = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
 	struct reaping two[2] = { { .client = test_client(TTL_MS) },
 				  { .client = test_client(TTL_MS) } };
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	int i;
 
 	assert_int_equal(test_actor_ask(&alive, "acquire 0"), 0);
@@ -217,7 +214,6 @@ CASE("two reapers remove what is dead and nothing else")
 	assert_int_equal(test_actor_ask(&alive, "verify"), 0);
 	assert_int_equal(test_actor_ask(&alive, "release"), 0);
 	test_actor_end(&alive);
-	test_sql_end(sql);
 }
 
 /* In a transaction that keeps nothing but this row. */
@@ -372,7 +368,7 @@ static void be_run(struct rowlock *lock, void *arg)
 CASE("execute runs a function under the lock")
 {
 	const char *name = test_name("execute");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
 	struct seen seen = { .other = &a };
 
@@ -393,7 +389,6 @@ CASE("execute runs a function under the lock")
 	assert_int_equal(seen.runs, 1);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_actor_end(&a);
-	test_client_end(client);
 }
 
 struct breaking {

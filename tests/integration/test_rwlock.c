@@ -535,7 +535,7 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 CASE("bad input for a read/write lock is refused")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
 	struct rw rwlock = make(client, test_name("bad"));
 
 	expect_refusal(client, NULL, NULL, ROWLOCK_ENAME, "NULL");
@@ -575,7 +575,6 @@ CASE("bad input for a read/write lock is refused")
 		    ROWLOCK_EUNSUPPORTED, &err);
 	rowlock_freep(&rwlock.writer);
 	assert_null(rwlock.writer);
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

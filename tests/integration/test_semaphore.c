@@ -329,7 +329,7 @@ static void ask_nobody(const struct act *act)
 
 CASE("permits cost what they should, however many")
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct act act = { .client = test_client(600000),
 			   .name = test_name("cost"),
 			   .count = 1 };
@@ -352,7 +352,6 @@ CASE("permits cost what they should, however many")
 	release(act.semaphore);
 	end(act.semaphore);
 	test_client_end(act.client);
-	test_sql_end(sql);
 }
 
 /* -------------------------------------------------------------- bad input */
@@ -376,7 +375,7 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 CASE("bad input is refused, and changes nothing")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
 	const char *name = test_name("bad");
 	struct rowlock *semaphore = make(client, name, 3);
 	unsigned int had[2] = { 7, 8 };
@@ -418,7 +417,6 @@ CASE("bad input is refused, and changes nothing")
 	rowlock_freep(&semaphore);
 	assert_null(semaphore);
 	expect_count(client, name, 3, 0);
-	test_client_end(client);
 }
 
 static int use_all(struct rowlock_client *client, struct rowlock *semaphore)

@@ -171,9 +171,9 @@ CASE("who waits for it in the same client has it next")
  * that its hold was lost. */
 CASE("a handle that an ended thread left is used again")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("again"));
+	TEST_CLIENT(client, test_client(TTL_MS));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("again")));
 
 	acquire_and_end(lock, RETURNS);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
@@ -182,7 +182,6 @@ CASE("a handle that an ended thread left is used again")
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
 }
 
 /* ---------------------------------------------------- destructors of keys */
@@ -269,7 +268,7 @@ static void acquire_late(void *arg)
 
 CASE("what a destructor acquires is lost at the next beat")
 {
-	struct rowlock_client *client = test_client(SHORT_TTL_MS);
+	TEST_CLIENT(client, test_client(SHORT_TTL_MS));
 	struct loss losses[2];
 	struct rowlock *locks[2];
 	pthread_t thread;
@@ -296,7 +295,6 @@ CASE("what a destructor acquires is lost at the next beat")
 		test_event_end(&losses[i].told);
 	}
 	pthread_key_delete(late);
-	test_client_end(client);
 }
 #endif
 
@@ -397,7 +395,7 @@ CASE("the end of the main thread is one, too")
 CASE("the end of the process ends no hold")
 {
 	const char *name = test_name("process");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 
 	assert_int_equal(play("process", name), 0);
 	assert_int_equal(test_sql_number(sql,
@@ -409,7 +407,6 @@ CASE("the end of the process ends no hold")
 		 "DELETE FROM lease_session WHERE id IN (SELECT session FROM "
 		 "business_lease WHERE name LIKE '%s%%')",
 		 name);
-	test_sql_end(sql);
 }
 
 int main(int argc, char **argv)

@@ -85,7 +85,7 @@ CASE("tokens grow though the server has lost them")
 {
 	const char *name = test_name("lost");
 	const char *names[] = { name, test_name("beside") };
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lease = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct rowlock *granted =
@@ -123,7 +123,6 @@ CASE("tokens grow though the server has lost them")
 	test_lock_end(granted);
 	test_lock_end(lease);
 	assert_ok(rowlock_client_try_free(client, &err));
-	test_sql_end(sql);
 }
 
 /* ------------------------------------------------------------- observed */
@@ -146,7 +145,7 @@ CASE("a term is larger than all that was observed")
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	const char *name = test_name("observed");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct rowlock_client *there = test_client(TTL_MS);
 	struct rowlock_client *here = test_client(TTL_MS);
 	struct seen seen = { .event = test_event_new() };
@@ -174,7 +173,6 @@ CASE("a term is larger than all that was observed")
 	test_event_end(&seen.event);
 	assert_ok(rowlock_client_try_free(here, &err));
 	assert_ok(rowlock_client_try_free(there, &err));
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -83,9 +83,9 @@ static uint64_t acquire_drawing(struct rowlock *lock)
 /* Both kinds of draw, with the grant and by itself. */
 static void tokens_grow(enum rowlock_strategy strategy, unsigned int flags)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(60000));
-	struct rowlock *lock =
-	    test_lock(client, strategy, flags, test_name("audited"));
+	TEST_CLIENT(client, test_client(test_ttl_ms(60000)));
+	TEST_LOCK(lock,
+		  test_lock(client, strategy, flags, test_name("audited")));
 	uint64_t last = 1000000000000000;
 
 	for (int i = 0; i < 3; i++) {
@@ -94,7 +94,6 @@ static void tokens_grow(enum rowlock_strategy strategy, unsigned int flags)
 		assert_true(token > last);
 		last = token;
 	}
-	test_end(lock, client);
 }
 
 CASE_WITH("tokens are drawn beside an audit's triggers", audit_begin, audit_end)
@@ -109,9 +108,8 @@ CASE_WITH("tokens are drawn beside an audit's triggers", audit_begin, audit_end)
 CASE_WITH("tokens are drawn beside them in a transaction", audit_begin,
 	  audit_end)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(60000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_ROW, 0, test_name("inside"));
+	TEST_CLIENT(client, test_client(test_ttl_ms(60000)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, test_name("inside")));
 	MYSQL *mysql = connect_to(test_dsn(), 0);
 	uint64_t last = 1000000000000000;
 
@@ -131,7 +129,6 @@ CASE_WITH("tokens are drawn beside them in a transaction", audit_begin,
 		last = token;
 	}
 	mysql_close(mysql);
-	test_end(lock, client);
 }
 
 static void on_lost(struct rowlock *lock, void *arg)
@@ -202,10 +199,10 @@ CASE_WITH("a beat that changes nothing is no eviction", plain_begin, plain_end)
 CASE_WITH("a draw that brings nothing is told, and ends", plain_begin,
 	  plain_end)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(60000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT,
-		      test_name("undrawn"));
+	TEST_CLIENT(client, test_client(test_ttl_ms(60000)));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT,
+			    test_name("undrawn")));
 
 	acquire_drawing(lock);
 	test_sql(root, "CREATE TRIGGER t BEFORE UPDATE ON lock_token FOR EACH "
@@ -219,21 +216,18 @@ CASE_WITH("a draw that brings nothing is told, and ends", plain_begin,
 					 "WHERE name = '%s'",
 					 rowlock_name(lock)),
 			 0);
-	test_end(lock, client);
 }
 
 CASE_WITH("a row that does not come is told, and ends", plain_begin, plain_end)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(60000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_ROW, 0, test_name("unmade"));
+	TEST_CLIENT(client, test_client(test_ttl_ms(60000)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, test_name("unmade")));
 
 	test_sql(root, "CREATE TRIGGER t BEFORE INSERT ON business_lock FOR "
 		       "EACH ROW SET NEW.name = CONCAT('another-', NEW.name)");
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
 		    &err);
 	assert_non_null(strstr(err.message, "trigger"));
-	test_end(lock, client);
 }
 
 CASE_MAIN(test_main_own_server)

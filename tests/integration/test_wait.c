@@ -62,7 +62,7 @@ static void *wait_canceled(void *arg)
 CASE("a thread is not canceled inside a call")
 {
 	const char *name = test_name("pthread");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	size_t i;
 
 	for (i = 0; i < TEST_SIZE(both); i++) {
@@ -89,7 +89,6 @@ CASE("a thread is not canceled inside a call")
 		assert_ok(rowlock_release(waiter.lock, &err));
 		test_lock_end(waiter.lock);
 	}
-	test_client_end(client);
 }
 
 /* @held by another process: the wait is in the server. By this one: the wait
@@ -146,7 +145,7 @@ CASE("a cancel ends a wait for a thread of this process")
 CASE("a timed wait ends as TIMEDOUT, a try as BUSY")
 {
 	const char *name = test_name("timed");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	uint64_t began;
 	size_t i;
 
@@ -169,7 +168,6 @@ CASE("a timed wait ends as TIMEDOUT, a try as BUSY")
 		test_lock_end(lock);
 		test_actor_end(&actor);
 	}
-	test_client_end(client);
 }
 
 struct line {
@@ -198,8 +196,8 @@ static void *stand_in_line(void *arg)
 CASE("all waiters of a process are served")
 {
 	const char *name = test_name("line");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock *holder = test_lock(client, ROWLOCK_LEASE, 0, name);
+	TEST_CLIENT(client, test_client(TTL_MS));
+	TEST_LOCK(holder, test_lock(client, ROWLOCK_LEASE, 0, name));
 	struct line lines[20];
 	int order[20], served = 0, seen = 0;
 	int i;
@@ -224,7 +222,6 @@ CASE("all waiters of a process are served")
 	for (i = 0; i < 20; i++)
 		seen |= 1 << order[i];
 	assert_int_equal(seen, (1 << 20) - 1);
-	test_end(holder, client);
 }
 
 CASE("a waiter gets the name when its holder lets go")

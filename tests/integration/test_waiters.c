@@ -187,7 +187,7 @@ static void expect_all(const struct seen *seen, const struct test_actor *actors,
 static void are_seen_and_served_in_order(enum rowlock_strategy strategy,
 					 const char *name)
 {
-	struct rowlock_client *client = onlooker();
+	TEST_CLIENT(client, onlooker());
 	struct test_actor actors[WAITERS], holder;
 	struct seen seen;
 	size_t i;
@@ -213,7 +213,6 @@ static void are_seen_and_served_in_order(enum rowlock_strategy strategy,
 	}
 	await_count(client, name, 0);
 	test_actor_end(&holder);
-	test_client_end(client);
 }
 
 CASE("waiters for a lease are seen, and served, in order")
@@ -271,7 +270,7 @@ static struct thread semaphore(const char *name)
 CASE("waiters for permits are seen")
 {
 	const char *name = test_name("permits");
-	struct rowlock_client *client = onlooker();
+	TEST_CLIENT(client, onlooker());
 	struct thread holder, one, two;
 	struct seen seen;
 
@@ -294,7 +293,6 @@ CASE("waiters for permits are seen")
 	end_thread(&one);
 	end_thread(&two);
 	test_end(holder.lock, holder.client);
-	test_client_end(client);
 }
 
 /* A handle of its program's to write with; the reader goes. */
@@ -343,10 +341,10 @@ static void put_hex(char *to, const char *text)
 CASE("the line of a row is behind its first")
 {
 	const char *name = test_name("line");
-	struct rowlock_client *client = onlooker();
+	TEST_CLIENT(client, onlooker());
 	struct typed first = { .sql = test_sql_open() };
 	struct typed second = { .sql = test_sql_open() };
-	struct test_sql *hand = test_sql_open();
+	TEST_SQL(hand);
 	char bell[40], hex[81] = "";
 	struct seen seen;
 
@@ -381,15 +379,13 @@ CASE("the line of a row is behind its first")
 	test_sql_end(first.sql);
 	pthread_join(second.thread, NULL);
 	test_sql_end(second.sql);
-	test_sql_end(hand);
-	test_client_end(client);
 }
 
 /* The first of them may be no more in line, and ask by itself. */
 CASE("waiters for a read/write lock are seen")
 {
 	const char *name = test_name("rwlock");
-	struct rowlock_client *client = onlooker();
+	TEST_CLIENT(client, onlooker());
 	struct thread holder = writer(name, "holder");
 	struct thread one = writer(name, "one");
 	struct thread two = writer(name, "two");
@@ -415,7 +411,6 @@ CASE("waiters for a read/write lock are seen")
 	end_thread(&one);
 	end_thread(&two);
 	test_end(holder.lock, holder.client);
-	test_client_end(client);
 }
 
 /* ------------------------------------------------------------ not allowed */
@@ -463,7 +458,7 @@ CASE("an account that may not see others is told so")
 
 CASE("wrong questions are refused")
 {
-	struct rowlock_client *client = test_client(LONG_TTL_MS);
+	TEST_CLIENT(client, test_client(LONG_TTL_MS));
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_waiters_result result = { .size = 3 };
 	struct seen seen = { .count = 0 };
@@ -486,7 +481,6 @@ CASE("wrong questions are refused")
 	assert_code(
 	    rowlock_list_waiters(NULL, &options, see, &seen, NULL, &err),
 	    ROWLOCK_EINVAL, &err);
-	test_client_end(client);
 }
 
 int main(void)

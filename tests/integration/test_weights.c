@@ -132,7 +132,7 @@ static void assert_no_challenger(const struct person *person)
 CASE("of one weight each leads in its turn")
 {
 	const char *name = test_name("even");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person leader, two[2];
 	uint64_t began;
 	int first;
@@ -159,13 +159,12 @@ CASE("of one weight each leads in its turn")
 	end(&leader);
 	end(&two[0]);
 	end(&two[1]);
-	test_sql_end(sql);
 }
 
 CASE("the heaviest of those who wait is elected")
 {
 	const char *name = test_name("weights");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person leader, light, heavy;
 
 	begin(&leader, name, 0);
@@ -185,13 +184,12 @@ CASE("the heaviest of those who wait is elected")
 	end(&leader);
 	end(&light);
 	end(&heavy);
-	test_sql_end(sql);
 }
 
 CASE("a leader hears of a heavier candidate")
 {
 	const char *name = test_name("challenger");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person leader, heavy;
 	unsigned int weight = 1;
 	uint64_t stood_ms = 1;
@@ -222,7 +220,6 @@ CASE("a leader hears of a heavier candidate")
 	resign(&leader);
 	end(&leader);
 	end(&heavy);
-	test_sql_end(sql);
 }
 
 /* What a list says of a name: how many lead, and how many wait. */
@@ -247,7 +244,7 @@ CASE("a list tells who waits")
 {
 	const char *name = test_name("list");
 	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct told told = { 0 };
 	struct person leader, heavy;
 
@@ -257,7 +254,6 @@ CASE("a list tells who waits")
 	assert_int_equal(told.leads, 1);
 	assert_int_equal(told.waits, 1);
 	let_lead(&leader, &heavy);
-	test_sql_end(sql);
 }
 
 /* ------------------------------------------------------ whom one yields to */
@@ -290,7 +286,7 @@ static void remove_candidate(struct test_sql *sql, const char *name)
 CASE("who is yielded to in vain is passed over")
 {
 	const char *name = test_name("in-vain");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person light;
 
 	begin(&light, name, 3);
@@ -301,7 +297,6 @@ CASE("who is yielded to in vain is passed over")
 	remove_candidate(sql, name);
 	resign(&light);
 	end(&light);
-	test_sql_end(sql);
 }
 
 CASE("nobody yields to the dead, or to nonsense")
@@ -315,7 +310,7 @@ CASE("nobody yields to the dead, or to nonsense")
 		{ "weight=9999", 60 },
 	};
 	const char *name = test_name("nobody");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person light;
 
 	begin(&light, name, 3);
@@ -326,7 +321,6 @@ CASE("nobody yields to the dead, or to nonsense")
 		remove_candidate(sql, name);
 	}
 	end(&light);
-	test_sql_end(sql);
 }
 
 /* What an observer is told: of each change, the state and the term. */
@@ -390,8 +384,8 @@ static void ask_now(struct rowlock_client *client, const char *name,
 CASE("observers are told of those that led")
 {
 	const char *name = test_name("observed");
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_SQL(sql);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct person light, heavy;
 	struct changes changes;
 	uint64_t term;
@@ -422,15 +416,13 @@ CASE("observers are told of those that led")
 	remove_candidate(sql, name);
 	end(&light);
 	end(&heavy);
-	test_client_end(client);
-	test_sql_end(sql);
 }
 
 /* The same name may have permits, too. */
 CASE("candidates are no permits")
 {
 	const char *name = test_name("permits");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person leader, heavy;
 	unsigned int permits, used;
 
@@ -441,7 +433,6 @@ CASE("candidates are no permits")
 	assert_int_equal(permits, 3);
 	assert_int_equal(used, 0);
 	let_lead(&leader, &heavy);
-	test_sql_end(sql);
 }
 
 /* ------------------------------------------------------------------ cost */
@@ -482,14 +473,13 @@ static void ask_for_a_challenger(struct person *person)
 /* Its row, the look for others, its term, and its end. */
 CASE("a weight costs a look")
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person weighted;
 
 	begin(&weighted, test_name("weighted"), 5);
 	assert_int_equal(cost(sql, &weighted, lead_and_resign), 4);
 	assert_int_equal(cost(sql, &weighted, ask_for_a_challenger), 1);
 	end(&weighted);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -47,6 +47,9 @@
 
 #define CASE(sentence) CASE_WITH(sentence, NULL, NULL)
 
+/** Ends with its block, as a case does. */
+#define CASE_ENDS(end) __attribute__((cleanup(end), unused))
+
 /** @run is case_main(), or a ring's own. */
 #define CASE_MAIN(run)                                                         \
 	int main(void)                                                         \

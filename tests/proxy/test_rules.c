@@ -41,7 +41,7 @@ static const char three_rows[] =
 
 CASE("commands and their SQL are known")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 	char expected[512];
 	char *log;
@@ -59,12 +59,11 @@ CASE("commands and their SQL are known")
 	assert_int_equal(strncmp(log, expected, strlen(expected)), 0);
 	assert_int_equal(proxy_counts(proxy).replies, 5);
 	free(log);
-	proxy_end(proxy);
 }
 
 CASE("large results pass")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 	char value[16];
 
@@ -74,12 +73,11 @@ CASE("large results pass")
 	assert_string_equal(value, "xxxxxxxxxxxxxxx");
 	px_assert_answers(mysql);
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
 CASE("a prepared statement is known by its text")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 
 	px_tell(proxy,
@@ -89,7 +87,6 @@ CASE("a prepared statement is known by its text")
 	assert_int_equal(run_prepared(mysql, three_rows), 0);
 	assert_int_equal(proxy_counts(proxy).acts, 1);
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
 /* ------------------------------------------------------------------ rules */
@@ -97,7 +94,7 @@ CASE("a prepared statement is known by its text")
 /* Which of ten pings are answered with an error: a digit each. */
 static void ten(const char *rule, char *pattern)
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 
 	px_tell(proxy, rule);
@@ -105,7 +102,6 @@ static void ten(const char *rule, char *pattern)
 		pattern[i] = mysql_ping(mysql) ? '1' : '0';
 	pattern[10] = '\0';
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
 CASE("a rule has its turn")
@@ -162,7 +158,7 @@ CASE("what is not understood is refused")
 		"end softly",
 		"seed x",
 	};
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 
 	for (size_t i = 0; i < TEST_SIZE(lines); i++) {
 		char *problem = proxy_tell(proxy, lines[i]);
@@ -172,7 +168,6 @@ CASE("what is not understood is refused")
 		free(problem);
 	}
 	px_tell(proxy, "# a remark\n\n  request do pass # another\nclear");
-	proxy_end(proxy);
 }
 
 /* ---------------------------------------------------------------- outside */

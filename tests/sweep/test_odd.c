@@ -108,7 +108,7 @@ CASE("there are two servers")
 CASE("a request that lands after its client gave up makes nobody a holder")
 {
 	const char *name = test_name("zombie");
-	struct proxy *proxy = proxy_to(first_dsn);
+	TEST_PROXY(proxy, proxy_to(first_dsn));
 	struct rowlock_client *client =
 	    client_by(proxy, first_dsn, 60000, test_timeout_ms(300));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
@@ -131,7 +131,6 @@ CASE("a request that lands after its client gave up makes nobody a holder")
 	assert_ok(rowlock_release(lock, &err));
 	test_end(lock, client);
 	rival_end(&rival);
-	proxy_end(proxy);
 }
 
 static uint64_t kills(struct test_sql *sql)
@@ -298,7 +297,7 @@ static void switch_server(struct proxy *proxy, bool keep)
 CASE("a lease is lost to a server that does not know it")
 {
 	const char *name = test_name("failover");
-	struct proxy *proxy = proxy_to(first_dsn);
+	TEST_PROXY(proxy, proxy_to(first_dsn));
 	struct rowlock_client *client = client_by(
 	    proxy, first_dsn, test_ttl_ms(3000), test_timeout_ms(5000));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
@@ -318,7 +317,6 @@ CASE("a lease is lost to a server that does not know it")
 	assert_ok(rowlock_release(lock, &err));
 	test_end(lock, client);
 	test_event_end(&lost);
-	proxy_end(proxy);
 }
 
 /* A proxy, or a floating address, leads new connections elsewhere while old
