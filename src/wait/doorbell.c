@@ -89,11 +89,10 @@ void rlk_doorbell_note_wanted(struct rlk_asking *asking)
 		rlk_doorbell_note_busy(asking->client, asking->name->text);
 }
 
-bool rlk_doorbell_must_go(const struct rlk_asking *asking)
+bool rlk_doorbell_is_late(const struct rlk_asking *asking)
 {
-	return asking->waiter->canceled ||
-	       rlk_now(asking->client->clock) + RLK_OVERRUN_QUESTION_MS >=
-		   asking->waiter->give_up_ms;
+	return rlk_now(asking->client->clock) + RLK_OVERRUN_QUESTION_MS >=
+	       asking->waiter->give_up_ms;
 }
 
 /* ------------------------------------------------------------ connection */
@@ -454,7 +453,7 @@ enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking)
 		return refuse(asking, "there are no user-level locks");
 	step = wait_for_bell(asking);
 	if (asking->spot.line != RLK_LINE_STANDS ||
-	    rlk_doorbell_must_go(asking) ||
+	    rlk_doorbell_is_late(asking) ||
 	    asking->name->strategy->pins_connection ||
 	    rlk_now(asking->client->clock) < asking->look.at_ms)
 		return step;

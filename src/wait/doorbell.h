@@ -13,8 +13,8 @@
  */
 bool rlk_doorbell_usable(const struct rlk_asking *asking);
 
-/** Is it canceled, or too late to ask? */
-bool rlk_doorbell_must_go(const struct rlk_asking *asking);
+/** Is it too late to ask? A canceled waiter is lent no connection for it. */
+bool rlk_doorbell_is_late(const struct rlk_asking *asking);
 
 /** The asking for a lease begins: join the line at once if others want the
  * name, and choose how to ask first. */

@@ -146,7 +146,7 @@ static void judges(void **state)
 	free(text);
 }
 
-CASE(reads_what_was_written, "the checker reads what was written")
+CASE("the checker reads what was written")
 {
 	char dir[] = "/tmp/rowlock-history-XXXXXX", path[128], name[64];
 	struct check_rules rules = CHECK_RULES_DEFAULT;
@@ -175,7 +175,7 @@ CASE(reads_what_was_written, "the checker reads what was written")
 }
 
 /* The latest of several, in both directions. */
-CASE(measures_how_late, "the checker measures how late losses and returns were")
+CASE("the checker measures how late losses and returns were")
 {
 	struct check_rules rules = CHECK_RULES_DEFAULT;
 	struct check_result result;

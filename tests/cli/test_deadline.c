@@ -18,10 +18,7 @@
 		assert_int_equal(wake_ms_, wake);                              \
 	} while (0)
 
-/* The function says it. */
-#define NAMED(function) CASES(function, cmocka_unit_test(function))
-
-NAMED(thirty_seconds_are_6_and_1_5_before_the_end)
+CASE("thirty_seconds_are_6_and_1_5_before_the_end")
 {
 	struct deadline d;
 
@@ -33,7 +30,7 @@ NAMED(thirty_seconds_are_6_and_1_5_before_the_end)
 	assert_step(&d, 25500, 1500, DEADLINE_KILL, DEADLINE_NEVER);
 }
 
-NAMED(a_beat_in_time_puts_everything_off)
+CASE("a_beat_in_time_puts_everything_off")
 {
 	struct deadline d;
 
@@ -44,7 +41,7 @@ NAMED(a_beat_in_time_puts_everything_off)
 	assert_step(&d, 20500, 27000, DEADLINE_WATCH, 21000);
 }
 
-NAMED(a_beat_after_TERM_puts_KILL_off_but_takes_nothing_back)
+CASE("a_beat_after_TERM_puts_KILL_off_but_takes_nothing_back")
 {
 	struct deadline d;
 
@@ -54,7 +51,7 @@ NAMED(a_beat_after_TERM_puts_KILL_off_but_takes_nothing_back)
 	assert_step(&d, 26500, 1500, DEADLINE_KILL, DEADLINE_NEVER);
 }
 
-NAMED(an_end_at_the_maximum_is_told_from_silence)
+CASE("an_end_at_the_maximum_is_told_from_silence")
 {
 	struct deadline d;
 
@@ -78,7 +75,7 @@ NAMED(an_end_at_the_maximum_is_told_from_silence)
 	assert_true(deadline_is_maximum(&d));
 }
 
-NAMED(a_sudden_loss_gives_half_a_second)
+CASE("a_sudden_loss_gives_half_a_second")
 {
 	struct deadline d;
 
@@ -89,7 +86,7 @@ NAMED(a_sudden_loss_gives_half_a_second)
 	assert_step(&d, 600, 0, DEADLINE_KILL, DEADLINE_NEVER);
 }
 
-NAMED(a_sudden_loss_near_the_deadline_gives_less)
+CASE("a_sudden_loss_near_the_deadline_gives_less")
 {
 	struct deadline d;
 
@@ -100,7 +97,7 @@ NAMED(a_sudden_loss_near_the_deadline_gives_less)
 	assert_step(&d, 250, 0, DEADLINE_KILL, DEADLINE_NEVER);
 }
 
-NAMED(a_loss_after_TERM_is_KILL_at_once)
+CASE("a_loss_after_TERM_is_KILL_at_once")
 {
 	struct deadline d;
 
@@ -109,7 +106,7 @@ NAMED(a_loss_after_TERM_is_KILL_at_once)
 	assert_step(&d, 100, 0, DEADLINE_KILL, DEADLINE_NEVER);
 }
 
-NAMED(who_slept_past_the_deadline_kills_at_once)
+CASE("who_slept_past_the_deadline_kills_at_once")
 {
 	struct deadline d;
 
@@ -118,7 +115,7 @@ NAMED(who_slept_past_the_deadline_kills_at_once)
 	assert_step(&d, 25500, 0, DEADLINE_KILL, DEADLINE_NEVER);
 }
 
-NAMED(what_is_left_of_an_obedient_group_has_half_a_second)
+CASE("what_is_left_of_an_obedient_group_has_half_a_second")
 {
 	struct deadline d;
 
@@ -130,7 +127,7 @@ NAMED(what_is_left_of_an_obedient_group_has_half_a_second)
 	assert_step(&d, 600, 27000, DEADLINE_KILL, DEADLINE_NEVER);
 }
 
-NAMED(long_ttls_do_not_end_commands_hours_too_early)
+CASE("long_ttls_do_not_end_commands_hours_too_early")
 {
 	struct deadline d;
 
@@ -142,7 +139,7 @@ NAMED(long_ttls_do_not_end_commands_hours_too_early)
 	assert_step(&d, 28001, 2000, DEADLINE_KILL, DEADLINE_NEVER);
 }
 
-NAMED(the_guard_comes_after_KILL_and_before_the_deadline)
+CASE("the_guard_comes_after_KILL_and_before_the_deadline")
 {
 	struct deadline d;
 
@@ -153,7 +150,7 @@ NAMED(the_guard_comes_after_KILL_and_before_the_deadline)
 	assert_int_equal(deadline_guard_time(&d), START + 600 + 500);
 }
 
-NAMED(a_hold_without_end_is_never_near)
+CASE("a_hold_without_end_is_never_near")
 {
 	struct deadline d;
 

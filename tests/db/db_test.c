@@ -120,10 +120,9 @@ void db_exec(struct rlk_conn *conn, const char *sql)
 
 void db_root(const char *sql)
 {
-	struct rlk_conn *conn = db_open(root_dsn, &db_lease);
+	DB_CONN(conn, db_open(root_dsn, &db_lease));
 
 	db_exec(conn, sql);
-	rlk_conn_close(conn);
 }
 
 static void see_number(const struct rlk_value *columns, void *arg)

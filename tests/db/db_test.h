@@ -30,8 +30,8 @@ struct db_need {
 };
 extern struct db_need db_need_address; /* db_address() gives one */
 extern struct db_need db_need_ipv6;
-#define CASE_NEEDS(function, sentence, need)                                   \
-	CASES(function, { sentence, function, NULL, NULL, &(need) })
+#define CASE_NEEDS(sentence, need)                                             \
+	CASES({ sentence, CASE_HERE, NULL, NULL, &(need) })
 
 /** For CASE_MAIN(): play all on the server of ROWLOCK_TEST_DSN, or on a sandbox
  *  of the program's own, whose settings it may change. */
@@ -117,6 +117,17 @@ struct relay;
  *  NULL if this machine has no such address. */
 struct relay *relay_start(enum relay_mode mode, const char *address);
 void relay_end(struct relay *relay);
+
+static inline void relay_endp(struct relay **at)
+{
+	relay_end(*at);
+}
+
+/** Declarations of what ends with its block, the last one first. */
+#define DB_CONN(conn, made)                                                    \
+	CASE_ENDS(rlk_conn_closep) struct rlk_conn *conn = made
+#define DB_RELAY(name, made) CASE_ENDS(relay_endp) struct relay *name = made
+
 void relay_set_mode(struct relay *relay, enum relay_mode mode);
 /** db_dsn() by way of the relay. */
 const char *relay_dsn(const struct relay *relay);

@@ -87,16 +87,14 @@ static void try_each(const struct rlk_conn_target *target)
 	assert_true(refused >= 5); /* host, port or socket, account, database */
 }
 
-CASE(a_string_that_is_half_copied_leads_nowhere,
-     "a connection string that is half copied leads nowhere")
+CASE("a connection string that is half copied leads nowhere")
 {
 	const struct rlk_conn_target target = db_target(NULL);
 
 	try_each(&target);
 }
 
-CASE(an_option_file_that_is_half_copied_leads_nowhere,
-     "an option file that is half copied leads nowhere")
+CASE("an option file that is half copied leads nowhere")
 {
 	struct rlk_conn_target target = db_target(NULL);
 	char path[] = "/tmp/rowlock-copies.XXXXXX";

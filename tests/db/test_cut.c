@@ -141,24 +141,21 @@ static bool cut_after(struct relay *relay, size_t bytes)
 	return cut;
 }
 
-CASE(stream_that_ends_anywhere_is_an_unknown_outcome,
-     "a stream that ends anywhere is an unknown outcome")
+CASE("a stream that ends anywhere is an unknown outcome")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	size_t bytes = 0;
 
 	while (cut_after(relay, bytes))
 		bytes += CUT_STEP;
 	print_message("# %zu places\n", bytes / CUT_STEP);
 	assert_true(bytes > 500);
-	relay_end(relay);
 }
 
-CASE(opening_that_stops_anywhere_is_left_at_the_deadline,
-     "an opening that stops anywhere is left at the deadline")
+CASE("an opening that stops anywhere is left at the deadline")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = NULL;
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(conn, NULL);
 	struct rowlock_errinfo error;
 	size_t bytes = 0;
 
@@ -168,8 +165,6 @@ CASE(opening_that_stops_anywhere_is_left_at_the_deadline,
 	}
 	print_message("# %zu places\n", bytes / STOP_STEP);
 	assert_true(bytes > 500);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* The reply stops after @bytes, our deadline passes, then the rest comes and
@@ -200,10 +195,9 @@ static bool stop_after(struct relay *relay, step_fn step, size_t bytes)
 	return fault;
 }
 
-CASE(reply_that_stops_anywhere_may_be_awaited,
-     "a reply that stops anywhere may be awaited")
+CASE("a reply that stops anywhere may be awaited")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 
 	for (size_t i = 0; i < 4; i++) {
 		size_t bytes = 0;
@@ -213,24 +207,19 @@ CASE(reply_that_stops_anywhere_may_be_awaited,
 		print_message("# %zu places\n", bytes / 5);
 		assert_true(bytes > 5);
 	}
-	relay_end(relay);
 }
 
-CASE(stream_in_single_bytes_is_read_whole,
-     "a stream in single bytes is read whole")
+CASE("a stream in single bytes is read whole")
 {
-	struct relay *relay = relay_start(RELAY_BYTES, NULL);
+	DB_RELAY(relay, relay_start(RELAY_BYTES, NULL));
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn =
-	    open_by(relay, db_in(test_patience_ms()), &error);
+	DB_CONN(conn, open_by(relay, db_in(test_patience_ms()), &error));
 
 	assert_non_null(conn);
 	for (size_t i = 0; i < STEPS; i++) {
 		rlk_conn_set_until(conn, db_in(test_patience_ms()));
 		assert_done(steps[i](conn, false, &error), &error);
 	}
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE_MAIN(db_main)

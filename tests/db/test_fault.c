@@ -77,7 +77,7 @@ static const struct {
 	{ 2031, RLK_FAILED, ROWLOCK_EDB },
 };
 
-CASE(each_has_its_class, "each error says what became of the statement")
+CASE("each error says what became of the statement")
 {
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(rows); i++) {
 		print_message("# %u\n", rows[i].number);
@@ -86,7 +86,7 @@ CASE(each_has_its_class, "each error says what became of the statement")
 	}
 }
 
-CASE(each_has_its_code, "each error has its public code")
+CASE("each error has its public code")
 {
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(rows); i++) {
 		print_message("# %u\n", rows[i].number);
@@ -96,8 +96,7 @@ CASE(each_has_its_code, "each error has its public code")
 }
 
 /* In all languages, and what something between makes of it. */
-CASE(an_option_of_the_server_is_known_by_its_name,
-     "an option of the server is known by its name")
+CASE("an option of the server is known by its name")
 {
 	static const struct {
 		const char *text;
@@ -147,8 +146,7 @@ CASE(an_option_of_the_server_is_known_by_its_name,
 }
 
 /* Galera has no number of its own for it. */
-CASE(node_that_is_not_ready_is_known_by_its_words,
-     "a node that is not ready is known by its words")
+CASE("a node that is not ready is known by its words")
 {
 	static const char *const words =
 	    "WSREP has not yet prepared node for application use";

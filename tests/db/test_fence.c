@@ -85,19 +85,18 @@ static void check_fence(bool with_mark)
 	scene_close(&scene);
 }
 
-CASE(fenced_insert_does_not_land,
-     "a blocked INSERT that was fenced does not land")
+CASE("a blocked INSERT that was fenced does not land")
 {
 	check_fence(true);
 }
 
-CASE(fence_works_without_a_mark, "the fence works without a mark")
+CASE("the fence works without a mark")
 {
 	check_fence(false);
 }
 
 /* What it is good for: without the fence the dead client's row appears. */
-CASE(unfenced_insert_lands, "a blocked INSERT that was not fenced lands")
+CASE("a blocked INSERT that was not fenced lands")
 {
 	struct scene scene = scene_open();
 	int64_t since;
@@ -112,8 +111,7 @@ CASE(unfenced_insert_lands, "a blocked INSERT that was not fenced lands")
 }
 
 /* The KILL is on its way: whoever has no time to wait asks again. */
-CASE(dying_session_is_not_waited_for,
-     "a session that is dying is not waited for")
+CASE("a session that is dying is not waited for")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
@@ -128,8 +126,7 @@ CASE(dying_session_is_not_waited_for,
 }
 
 /* Its mark cannot be seen from here: that it is not there proves nothing. */
-CASE(session_on_another_node_is_out_of_reach,
-     "a session on another node is out of reach")
+CASE("a session on another node is out of reach")
 {
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
@@ -149,21 +146,19 @@ CASE(session_on_another_node_is_out_of_reach,
 	rlk_conn_close(fencer);
 }
 
-CASE(ended_session_is_over_at_once, "a session that has ended is over at once")
+CASE("a session that has ended is over at once")
 {
 	struct rlk_conn *victim = db_open(NULL, &db_lease);
-	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	DB_CONN(fencer, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(victim, &mark);
 	rlk_conn_close(victim);
 	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
-	rlk_conn_close(fencer);
 }
 
-CASE(restarted_server_has_ended_it,
-     "a restart has ended it, and nobody else is killed")
+CASE("a restart has ended it, and nobody else is killed")
 {
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
@@ -182,8 +177,7 @@ CASE(restarted_server_has_ended_it,
 }
 
 /* The session is over, and its number was given to somebody else. */
-CASE(number_that_is_anothers_by_now_is_not_killed,
-     "a number that is another's by now is not killed")
+CASE("a number that is another's by now is not killed")
 {
 	struct rlk_conn *ended = db_open(NULL, &db_lease);
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
@@ -203,8 +197,7 @@ CASE(number_that_is_anothers_by_now_is_not_killed,
 
 /* As through a proxy that greets with numbers of its own: it would take the
  * server's for one of these, and end a stranger's session. */
-CASE(number_that_something_between_has_for_another_is_not_killed,
-     "a number that is something between's is not killed")
+CASE("a number that is something between's is not killed")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
@@ -233,8 +226,7 @@ CASE(number_that_something_between_has_for_another_is_not_killed,
 
 /* Once the mark is gone, so are the transaction's locks: a thousand rows that
  * must be rolled back take their time. */
-CASE(rollback_is_over_when_the_mark_is_gone,
-     "a fenced transaction is rolled back when the fence is up")
+CASE("a fenced transaction is rolled back when the fence is up")
 {
 	static const struct rlk_stmt_def look = {
 		"look",
@@ -262,7 +254,7 @@ CASE(rollback_is_over_when_the_mark_is_gone,
 	rlk_conn_close(fencer);
 }
 
-CASE(kill_query_spares_who_is_idle, "kill_query spares a session that is idle")
+CASE("kill_query spares a session that is idle")
 {
 	struct rlk_conn *idle = db_open(NULL, &db_lease);
 	struct rlk_conn *other = db_open(NULL, &db_lease);

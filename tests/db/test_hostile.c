@@ -83,7 +83,7 @@ static void stop(struct peer *peer)
  * know, and ends the process. */
 #define PROGRESS "\x0c\0\0\0\xff\xff\xff\x01\x01\x01\0\0\0\0\0\0"
 
-CASE(what_does_not_greet_is_refused, "what does not greet is refused")
+CASE("what does not greet is refused")
 {
 	static const struct {
 		const char *bytes;
@@ -113,7 +113,7 @@ CASE(what_does_not_greet_is_refused, "what does not greet is refused")
 }
 
 /* Nothing of it is looked at before it is whole. */
-CASE(greeting_in_pieces_is_looked_at, "a greeting in pieces is looked at")
+CASE("a greeting in pieces is looked at")
 {
 	struct peer peer = { .first = PROGRESS,
 			     .first_size = sizeof(PROGRESS) - 1,
@@ -126,7 +126,7 @@ CASE(greeting_in_pieces_is_looked_at, "a greeting in pieces is looked at")
 	stop(&peer);
 }
 
-CASE(greeting_that_ends_is_no_greeting, "a greeting that ends is no greeting")
+CASE("a greeting that ends is no greeting")
 {
 	static const char progress[] = PROGRESS;
 	struct rowlock_errinfo error;
@@ -142,8 +142,7 @@ CASE(greeting_that_ends_is_no_greeting, "a greeting that ends is no greeting")
 }
 
 /* A server that refuses says so with an error, and that is told. */
-CASE(refusal_in_place_of_a_greeting_is_told,
-     "a refusal in place of a greeting is told")
+CASE("a refusal in place of a greeting is told")
 {
 	struct peer peer = {
 		.first = "\x17\0\0\0\xff\x10\x04Too many connections",
@@ -182,9 +181,9 @@ static size_t in_use(void)
 /* Behind a real login: from then on the relay says what it likes. */
 static void is_cut_off(const unsigned char *progress, size_t size)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error;
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rlk_reply reply;
 	int64_t began = db_in(0);
 	size_t before = in_use();
@@ -201,15 +200,12 @@ static void is_cut_off(const unsigned char *progress, size_t size)
 	assert_in_range(relay_said(relay), 0, 32u * 1024 * 1024);
 	/* It is not the deadline that ended it. */
 	assert_true(db_in(0) - began < test_patience_ms());
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* Long reports of progress: few packets, many bytes. The second ones are never
  * at the beginning of what is read at a time: what is cut off is a packet whose
  * header Connector/C has. */
-CASE_NEEDS(answer_without_an_end_is_cut_off,
-	   "an answer without an end is cut off", need_no_tls)
+CASE_NEEDS("an answer without an end is cut off", need_no_tls)
 {
 	static const unsigned char whole[4096] = { 0xfc, 0xf,  0,   1,
 						   0xff, 0xff, 0xff };
@@ -221,12 +217,11 @@ CASE_NEEDS(answer_without_an_end_is_cut_off,
 }
 
 /* The rest is in unit-answer: here is seen that it is asked. */
-CASE_NEEDS(answer_that_is_garbled_is_refused,
-	   "an answer that is garbled is refused", need_no_tls)
+CASE_NEEDS("an answer that is garbled is refused", need_no_tls)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error;
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rlk_reply reply;
 
 	/* Five columns, and again that, where the first one's definition is to
@@ -238,13 +233,10 @@ CASE_NEEDS(answer_that_is_garbled_is_refused,
 	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_says(error.message, "its answer is garbled");
 	assert_false(rlk_conn_usable(conn));
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* Code that counts with such a time has no room for it. */
-CASE_NEEDS(time_that_is_none_is_refused, "a time that is none is refused",
-	   need_no_tls)
+CASE_NEEDS("a time that is none is refused", need_no_tls)
 {
 	static const char asked[] = "SELECT TIMESTAMPDIFF(MICROSECOND, "
 				    "'1970-01-01', UTC_TIMESTAMP(6))";
@@ -272,7 +264,7 @@ CASE_NEEDS(time_that_is_none_is_refused, "a time that is none is refused",
 }
 
 /* One packet that is said to be long: no room is made for it. */
-CASE_NEEDS(long_packet_is_refused, "a long packet is refused", need_no_tls)
+CASE_NEEDS("a long packet is refused", need_no_tls)
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rowlock_errinfo error;
@@ -299,12 +291,11 @@ CASE_NEEDS(long_packet_is_refused, "a long packet is refused", need_no_tls)
 }
 
 /* The deadline has come, and what is there may be taken; but it goes on. */
-CASE_NEEDS(flood_does_not_pass_the_deadline,
-	   "a flood does not pass the deadline", need_no_tls)
+CASE_NEEDS("a flood does not pass the deadline", need_no_tls)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error;
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rlk_reply reply;
 	int64_t since = db_in(0);
 	enum rlk_fault fault;
@@ -322,8 +313,6 @@ CASE_NEEDS(flood_does_not_pass_the_deadline,
 	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	/* And for no other reason: more than 1 MiB, or too many rows. */
 	assert_says(error.message, "its answer has no end on ");
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE_MAIN(db_main)

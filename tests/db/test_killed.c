@@ -31,11 +31,10 @@ static const char *dsn_by(const struct proxy *proxy)
 	return dsn;
 }
 
-CASE(an_interruption_of_each_statement_passes,
-     "an interruption of each statement passes")
+CASE("an interruption of each statement passes")
 {
 	static const char *const statements[] = { "SET NAMES*", "SELECT 0,*" };
-	struct proxy *proxy = proxy_to(db_dsn());
+	TEST_PROXY(proxy, proxy_to(db_dsn()));
 
 	for (size_t s = 0; s < RLK_ARRAY_SIZE(statements); s++)
 		for (size_t i = 0; i < RLK_ARRAY_SIZE(passing); i++) {
@@ -47,13 +46,11 @@ CASE(an_interruption_of_each_statement_passes,
 			rlk_conn_close(db_open(dsn_by(proxy), &db_lease));
 			assert_int_equal(proxy_counts(proxy).harms, 1);
 		}
-	proxy_end(proxy);
 }
 
-CASE(interruptions_without_end_are_no_refusal,
-     "interruptions without end are no refusal")
+CASE("interruptions without end are no refusal")
 {
-	struct proxy *proxy = proxy_to(db_dsn());
+	TEST_PROXY(proxy, proxy_to(db_dsn()));
 	struct rowlock_errinfo error;
 
 	tell(proxy, "request sql=\"SELECT 0,*\" always do error code=1317");
@@ -61,21 +58,19 @@ CASE(interruptions_without_end_are_no_refusal,
 		    &error);
 	assert_int_equal(error.mysql, 1317);
 	assert_says(error.message, "interrupted 5 times");
-	proxy_end(proxy);
 }
 
-CASE(an_interrupted_login_is_no_refusal, "an interrupted login is no refusal")
+CASE("an interrupted login is no refusal")
 {
-	struct proxy *proxy = proxy_to(db_dsn());
+	TEST_PROXY(proxy, proxy_to(db_dsn()));
 	struct rowlock_errinfo error;
 
 	tell(proxy, "request command=login do error code=1317");
 	assert_code(db_refused(dsn_by(proxy), 0, &error), ROWLOCK_ECONNECT,
 		    &error);
-	proxy_end(proxy);
 }
 
-CASE(the_check_of_the_tables_begins_anew, "the check of the tables begins anew")
+CASE("the check of the tables begins anew")
 {
 	static const char *const statements[] = {
 		"SELECT MAX(version)*",
@@ -84,8 +79,8 @@ CASE(the_check_of_the_tables_begins_anew, "the check of the tables begins anew")
 		"*information_schema.COLUMNS*",
 		"*information_schema.STATISTICS*",
 	};
-	struct proxy *proxy = proxy_to(db_dsn());
-	struct rlk_conn *conn = db_open(dsn_by(proxy), &db_lease);
+	TEST_PROXY(proxy, proxy_to(db_dsn()));
+	DB_CONN(conn, db_open(dsn_by(proxy), &db_lease));
 
 	for (size_t s = 0; s < RLK_ARRAY_SIZE(statements); s++)
 		for (size_t i = 0; i < RLK_ARRAY_SIZE(passing); i++) {
@@ -104,17 +99,14 @@ CASE(the_check_of_the_tables_begins_anew, "the check of the tables begins anew")
 				fail_msg("%d: %s", code, error.message);
 			assert_int_equal(proxy_counts(proxy).harms, 1);
 		}
-	rlk_conn_close(conn);
-	proxy_end(proxy);
 }
 
 /* A thread that has time gets a connection all the same. */
-CASE(patience_outlasts_the_end_of_a_server,
-     "patience outlasts the end of a server")
+CASE("patience outlasts the end of a server")
 {
 	static const char *const places[] = { "command=login",
 					      "sql=\"SET NAMES*\"" };
-	struct proxy *proxy = proxy_to(db_dsn());
+	TEST_PROXY(proxy, proxy_to(db_dsn()));
 	struct rlk_conn_target target = db_target(dsn_by(proxy));
 	const struct rlk_pool_bay bay = { .profile = db_lease, .limit = 1 };
 
@@ -140,7 +132,6 @@ CASE(patience_outlasts_the_end_of_a_server,
 			rlk_pool_put(pool, conn);
 			rlk_pool_free(pool, test_patience_ms());
 		}
-	proxy_end(proxy);
 }
 
 /* ------------------------------------------------------- by a real KILL */
@@ -184,7 +175,7 @@ static void *keep_killing(void *arg)
 /* MariaDB answers a killed SELECT of subqueries by a row of NULLs now and then:
  * that must not look like another server, from which all connections to the
  * first would be given up, and their holds lost. */
-CASE(a_killed_look_names_no_other_server, "a killed look names no other server")
+CASE("a killed look names no other server")
 {
 	struct rlk_conn *first = db_open(NULL, &db_lease);
 	const char *identity = rlk_conn_server(first)->identity;

@@ -279,8 +279,7 @@ static void assert_refused_both(const struct refusal *refusal, const char *more)
 	assert_refused(&slow, more);
 }
 
-CASE(who_asks_for_the_password_does_not_get_it,
-     "who asks for the password does not get it")
+CASE("who asks for the password does not get it")
 {
 	static const struct refusal refusals[] = {
 		{ { { SAYS(CLEAR) }, false }, "mysql_clear_password", 0 },
@@ -320,8 +319,7 @@ CASE(who_asks_for_the_password_does_not_get_it,
 }
 
 /* All that the plugin takes for the wish to have it. */
-CASE(hash_that_is_not_enough_is_all_that_is_told,
-     "a hash that is not enough is all that is told")
+CASE("a hash that is not enough is all that is told")
 {
 	static const struct line answers[] = {
 		SAYS("\2\0\0\2\1\4"),
@@ -344,8 +342,7 @@ CASE(hash_that_is_not_enough_is_all_that_is_told,
 }
 
 /* Connector/C takes it where nothing else names one. */
-CASE(password_of_the_environment_is_not_told,
-     "a password of the environment is not told")
+CASE("a password of the environment is not told")
 {
 	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
 					   SAYS("\1\0\0\4\1") },
@@ -363,8 +360,7 @@ CASE(password_of_the_environment_is_not_told,
 	assert_false(heard(&peer, "s3cret"));
 }
 
-CASE(option_that_names_a_plugin_does_not_allow_it,
-     "an option that names a plugin does not allow it")
+CASE("an option that names a plugin does not allow it")
 {
 	static const struct refusal refusal = { { { SAYS(NATIVE) }, false },
 						"mysql_clear_password",
@@ -376,7 +372,7 @@ CASE(option_that_names_a_plugin_does_not_allow_it,
 /* ------------------------------------------------------------- who may have it
  */
 
-CASE(plugin_that_is_allowed_is_used, "a plugin that is allowed is used")
+CASE("a plugin that is allowed is used")
 {
 	struct peer peer = { .script = { { SAYS(CLEAR), SAYS(OK) }, false } };
 	struct rowlock_errinfo error;
@@ -387,8 +383,7 @@ CASE(plugin_that_is_allowed_is_used, "a plugin that is allowed is used")
 	assert_true(heard(&peer, PASSWORD));
 }
 
-CASE(plugin_is_allowed_by_its_whole_name,
-     "a plugin is allowed by its whole name")
+CASE("a plugin is allowed by its whole name")
 {
 	static const char *const lists[] = {
 		"mysql_clear_password_too",
@@ -407,7 +402,7 @@ CASE(plugin_is_allowed_by_its_whole_name,
 	}
 }
 
-CASE(socket_file_is_trusted, "a socket file is trusted")
+CASE("a socket file is trusted")
 {
 	struct peer peer = { .script = { { SAYS(CLEAR), SAYS(OK) }, false } };
 	struct rowlock_errinfo error;
@@ -436,15 +431,13 @@ static void log_in_to_root(const char *host, bool trusted)
 	assert_int_equal(heard(&peer, PASSWORD), trusted);
 }
 
-CASE_NEEDS(process_of_root_is_trusted, "a process of root is trusted",
-	   need_root)
+CASE_NEEDS("a process of root is trusted", need_root)
 {
 	log_in_to_root("127.0.0.1", true);
 	log_in_to_root("::ffff:127.0.0.1", true);
 }
 
-CASE_NEEDS(root_that_asks_more_than_the_hash_is_trusted,
-	   "root that asks more than the hash is trusted", need_root)
+CASE_NEEDS("root that asks more than the hash is trusted", need_root)
 {
 	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
 					   SAYS(OK) },
@@ -457,7 +450,7 @@ CASE_NEEDS(root_that_asks_more_than_the_hash_is_trusted,
 	assert_int_equal(peer.heard[peer.length - 1], 2);
 }
 
-CASE(hash_that_is_enough_lets_in, "a hash that is enough lets in")
+CASE("a hash that is enough lets in")
 {
 	struct peer peer = { .script = { { SAYS(CACHING),
 					   SAYS("\2\0\0\2\1\3\7\0\0\3\0\0\0\2\0"
@@ -473,7 +466,7 @@ CASE(hash_that_is_enough_lets_in, "a hash that is enough lets in")
 }
 
 /* The key that is in a file, and no other. */
-CASE(key_that_is_known_hides_it, "a key that is known hides it")
+CASE("a key that is known hides it")
 {
 	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
 					   SAYS("\7\0\0\4\0\0\0\2\0\0\0") },
@@ -490,7 +483,7 @@ CASE(key_that_is_known_hides_it, "a key that is known hides it")
 	assert_false(heard(&peer, PASSWORD));
 }
 
-CASE(key_of_the_peer_is_not_taken, "a key of the peer is not taken")
+CASE("a key of the peer is not taken")
 {
 	static const struct refusal refusal = {
 		{ { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
@@ -505,8 +498,7 @@ CASE(key_of_the_peer_is_not_taken, "a key of the peer is not taken")
 
 /* --------------------------------------------------------------- dialog */
 
-CASE(dialog_is_told_the_password_and_no_more,
-     "dialog is told the password and no more")
+CASE("dialog is told the password and no more")
 {
 	static const struct line questions[][2] = {
 		{ SAYS("\x12\0\0\2\xfe"
@@ -538,8 +530,7 @@ CASE(dialog_is_told_the_password_and_no_more,
 
 /* ------------------------------------------------------------------- TLS */
 
-CASE(tls_that_is_asked_for_is_had_or_nothing,
-     "TLS that is asked for is had, or nothing")
+CASE("TLS that is asked for is had, or nothing")
 {
 	static const char *const wishes[] = {
 		"ssl_enforce=1",
@@ -567,8 +558,7 @@ static struct db_need need_connector_34 = { obeys_the_environment,
 					    "Connector/C 3.4" };
 
 /* Its first versions would believe any certificate then. */
-CASE_NEEDS(verification_that_is_forbidden_is_no_connection,
-	   "a verification that is forbidden is no connection",
+CASE_NEEDS("a verification that is forbidden is no connection",
 	   need_connector_34)
 {
 	struct peer peer = { .script = { { SAYS(WITH_TLS) }, false } };
@@ -586,7 +576,7 @@ CASE_NEEDS(verification_that_is_forbidden_is_no_connection,
 /* Where the server's part of the handshake should come: records of messages
  * that a client reads and forgets (RFC 5246, 7.4.1.1, HelloRequest). OpenSSL
  * does not come back while there are more of them. */
-CASE(handshake_without_an_end_is_left, "a handshake without an end is left")
+CASE("a handshake without an end is left")
 {
 	static const struct script script = {
 		{ SAYS(WITH_TLS) },
@@ -618,7 +608,7 @@ CASE(handshake_without_an_end_is_left, "a handshake without an end is left")
 }
 
 /* A name may be told to lead anywhere. */
-CASE(name_that_leads_here_is_not_local, "a name that leads here is not local")
+CASE("a name that leads here is not local")
 {
 	struct peer peer = { .script = { { SAYS(NATIVE) }, false } };
 	struct rowlock_errinfo error;
@@ -628,8 +618,7 @@ CASE(name_that_leads_here_is_not_local, "a name that leads here is not local")
 	assert_int_equal(peer.length, 0);
 }
 
-CASE(address_that_is_written_out_is_local,
-     "an address that is written out is local")
+CASE("an address that is written out is local")
 {
 	static const char *const hosts[] = { "127.0.0.1", "127.0.0.1,127.0.0.2",
 					     "::ffff:127.0.0.1" };
@@ -647,7 +636,7 @@ CASE(address_that_is_written_out_is_local,
 
 /* Said before TLS it would be read as if it had come under it; and numbers tell
  * what is a login. */
-CASE(what_is_out_of_turn_ends_it, "what is out of turn ends it")
+CASE("what is out of turn ends it")
 {
 	static const struct {
 		struct script script;
@@ -689,7 +678,7 @@ CASE(what_is_out_of_turn_ends_it, "what is out of turn ends it")
 }
 
 /* Whatever is missing at its end, it is no greeting. */
-CASE(greeting_that_is_cut_is_none, "a greeting that is cut is none")
+CASE("a greeting that is cut is none")
 {
 	static const char greeting[] = NATIVE;
 

@@ -13,9 +13,9 @@
 #include "db/connect.h"
 #include "db_test.h"
 
-CASE(good_options_open, "good options open a connection")
+CASE("good options open a connection")
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	const struct rlk_server *server = rlk_conn_server(conn);
 	struct rlk_mark mark;
 
@@ -26,16 +26,14 @@ CASE(good_options_open, "good options open a connection")
 	assert_int_equal(mark.id, db_number(conn, "SELECT CONNECTION_ID()"));
 	assert_string_equal(mark.identity, server->identity);
 	assert_int_equal(strncmp(mark.lock, "rl:", 3), 0);
-	rlk_conn_close(conn);
 }
 
-CASE(descriptor_is_not_inherited, "the descriptor is closed on exec")
+CASE("the descriptor is closed on exec")
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 
 	assert_true(fcntl(rlk_conn_fd(conn), F_GETFD) & FD_CLOEXEC);
 	assert_true(fcntl(rlk_conn_fd(conn), F_GETFL) & O_NONBLOCK);
-	rlk_conn_close(conn);
 }
 
 static int option_of(int fd, int level, int name)
@@ -48,11 +46,10 @@ static int option_of(int fd, int level, int name)
 }
 
 /* The server's end may vanish without a word. */
-CASE(silent_peer_is_noticed_by_the_kernel,
-     "a silent peer is noticed by the kernel")
+CASE("a silent peer is noticed by the kernel")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	int fd = rlk_conn_fd(conn);
 
 	assert_int_equal(db_lease.idle_s, 30);
@@ -61,27 +58,23 @@ CASE(silent_peer_is_noticed_by_the_kernel,
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), 10);
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPCNT), 3);
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 30000);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* Connector/C refuses an attribute without a value. A program may have been
  * started without a name. */
-CASE(program_without_a_name_opens, "a program without a name opens")
+CASE("a program without a name opens")
 {
 	struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
+	DB_CONN(conn, NULL);
 
 	target.program = "";
 	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
 		      &error);
 	assert_string_equal(error.message, "");
-	rlk_conn_close(conn);
 }
 
-CASE(wrong_password_is_said_without_it,
-     "a wrong password is said, with the user, without it")
+CASE("a wrong password is said, with the user, without it")
 {
 	struct rowlock_errinfo error;
 
@@ -93,7 +86,7 @@ CASE(wrong_password_is_said_without_it,
 	assert_true(error.mysql == 1045 || error.mysql == 1698);
 }
 
-CASE(user_that_nobody_named_is_told_so, "a user that nobody named is told so")
+CASE("a user that nobody named is told so")
 {
 	const char *weaker = getenv("ROWLOCK_DSN");
 	char *kept = weaker ? strdup(weaker) : NULL;
@@ -111,7 +104,7 @@ CASE(user_that_nobody_named_is_told_so, "a user that nobody named is told so")
 	assert_null(strstr(error.message, "secret17"));
 }
 
-CASE(refused_port_is_said, "a refused port is said")
+CASE("a refused port is said")
 {
 	struct rowlock_errinfo error;
 
@@ -127,7 +120,7 @@ CASE(refused_port_is_said, "a refused port is said")
 	assert_says(error.message, "is that its socket?");
 }
 
-CASE(unknown_host_is_said, "an unknown host is said")
+CASE("an unknown host is said")
 {
 	struct rowlock_errinfo error;
 
@@ -137,7 +130,7 @@ CASE(unknown_host_is_said, "an unknown host is said")
 	assert_int_equal(error.mysql, 2005);
 }
 
-CASE(unknown_database_is_said, "an unknown database is said")
+CASE("an unknown database is said")
 {
 	struct rowlock_errinfo error;
 	int code = db_refused(db_dsn_with("database=no_such_db17"), 0, &error);
@@ -147,7 +140,7 @@ CASE(unknown_database_is_said, "an unknown database is said")
 	assert_says(error.message, "no_such_db17");
 }
 
-CASE(missing_file_is_said, "an option file that is not there is an error")
+CASE("an option file that is not there is an error")
 {
 	struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error = { 0 };
@@ -201,15 +194,14 @@ static int open_by_file(const char *before, mode_t mode,
 	return code;
 }
 
-CASE(option_file_and_group_are_read, "option file and group are read")
+CASE("option file and group are read")
 {
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
+	DB_CONN(conn, NULL);
 
 	open_by_file("[client]\nuser=wrong\n", 0600, &conn, &error);
 	assert_string_equal(error.message, "");
 	assert_non_null(conn);
-	rlk_conn_close(conn);
 }
 
 /* Of what is at @path, of some kind; 0 or what it was refused with. */
@@ -230,7 +222,7 @@ static int open_by_path(char *path, struct rowlock_errinfo *ret_error)
 }
 
 /* Nobody writes to it, so it would be waited for. */
-CASE(pipe_is_refused, "a pipe is no option file")
+CASE("a pipe is no option file")
 {
 	struct rowlock_errinfo error = { 0 };
 	char path[64];
@@ -246,7 +238,7 @@ CASE(pipe_is_refused, "a pipe is no option file")
 }
 
 /* Nor has one of these an end; /dev/null has, and says nothing. */
-CASE(device_is_refused, "nor is a device, but /dev/null")
+CASE("nor is a device, but /dev/null")
 {
 	struct rowlock_errinfo error = { 0 };
 	char zero[] = "/dev/zero", none[] = "/dev/null";
@@ -259,8 +251,7 @@ CASE(device_is_refused, "nor is a device, but /dev/null")
 	assert_null(strstr(error.message, "device"));
 }
 
-CASE(file_that_everybody_can_write_is_refused,
-     "a file that everybody can write is refused")
+CASE("a file that everybody can write is refused")
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
@@ -271,7 +262,7 @@ CASE(file_that_everybody_can_write_is_refused,
 	assert_null(conn);
 }
 
-CASE(found_rows_are_refused, "return-found-rows is refused")
+CASE("return-found-rows is refused")
 {
 	struct rowlock_errinfo error;
 
@@ -280,7 +271,7 @@ CASE(found_rows_are_refused, "return-found-rows is refused")
 	assert_says(error.message, "return-found-rows");
 }
 
-CASE(reconnect_and_infile_stay_off, "reconnect and LOCAL INFILE stay off")
+CASE("reconnect and LOCAL INFILE stay off")
 {
 	struct rlk_conn *conn =
 	    db_open(db_dsn_with("reconnect=1;local-infile=1"), &db_lease);
@@ -301,7 +292,7 @@ CASE(reconnect_and_infile_stay_off, "reconnect and LOCAL INFILE stay off")
 
 static void refused_unconnected(const char *change, const char *says)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error = { 0 };
 	char dsn[512];
 
@@ -309,11 +300,9 @@ static void refused_unconnected(const char *change, const char *says)
 	assert_code(db_refused(dsn, 0, &error), ROWLOCK_EINVAL, &error);
 	assert_says(error.message, says);
 	assert_int_equal(relay_heard(relay), 0);
-	relay_end(relay);
 }
 
-CASE(misspelt_key_is_told_before_a_connect,
-     "a misspelt key is told before a connect")
+CASE("a misspelt key is told before a connect")
 {
 	refused_unconnected("hots=db1", "did you mean 'host'?");
 	refused_unconnected("connect-timeout=5s", "'connect-timeout' is '5s'");
@@ -322,7 +311,7 @@ CASE(misspelt_key_is_told_before_a_connect,
 
 /* Connector/C would read the last letter twice, that of the port or of the
  * database. */
-CASE(doubled_brace_moves_nothing, "a doubled brace moves nothing")
+CASE("a doubled brace moves nothing")
 {
 	char dsn[600];
 	struct rlk_conn *conn;
@@ -334,7 +323,7 @@ CASE(doubled_brace_moves_nothing, "a doubled brace moves nothing")
 	rlk_conn_close(conn);
 }
 
-CASE(broken_string_is_refused, "a broken connection string is refused")
+CASE("a broken connection string is refused")
 {
 	struct rowlock_errinfo error;
 
@@ -343,7 +332,7 @@ CASE(broken_string_is_refused, "a broken connection string is refused")
 	assert_says(error.message, "dsn");
 }
 
-CASE(one_option_is_a_string_too, "a connection string may have one option only")
+CASE("a connection string may have one option only")
 {
 	struct rowlock_errinfo error;
 
@@ -352,8 +341,7 @@ CASE(one_option_is_a_string_too, "a connection string may have one option only")
 	assert_int_not_equal(error.mysql, 2005);
 }
 
-CASE_NEEDS(clear_text_is_refused,
-	   "another host without verified TLS hears nothing secret",
+CASE_NEEDS("another host without verified TLS hears nothing secret",
 	   db_need_address)
 {
 	struct rowlock_errinfo error = { 0 };
@@ -405,7 +393,7 @@ static void expect_local(const char *address, const char *host)
 	relay_end(relay);
 }
 
-CASE(socket_file_is_local, "a socket file is local")
+CASE("a socket file is local")
 {
 	const char *base = getenv("TMPDIR");
 	char path[100];
@@ -418,7 +406,7 @@ CASE(socket_file_is_local, "a socket file is local")
 
 /* Connector/C forgets the port there, so another server than the one meant
  * would be locked. */
-CASE(port_counts_on_a_socket_file_too, "a port counts on a socket file, too")
+CASE("a port counts on a socket file, too")
 {
 	const char *base = getenv("TMPDIR");
 	struct rowlock_errinfo error = { 0 };
@@ -448,21 +436,18 @@ CASE(port_counts_on_a_socket_file_too, "a port counts on a socket file, too")
 	unlink(path);
 }
 
-CASE_NEEDS(loopback_of_ipv6_is_local, "the loopback of IPv6 is local",
-	   db_need_ipv6)
+CASE_NEEDS("the loopback of IPv6 is local", db_need_ipv6)
 {
 	expect_local("::1", "::1");
 }
 
-CASE_NEEDS(loopback_within_ipv6_is_local, "the loopback within IPv6 is local",
-	   db_need_ipv6)
+CASE_NEEDS("the loopback within IPv6 is local", db_need_ipv6)
 {
 	expect_local("127.0.0.1", "::ffff:127.0.0.1");
 }
 
 /* The machine's own address within IPv6 is as foreign as it is by itself. */
-CASE_NEEDS(address_within_ipv6_is_another_host,
-	   "an address within IPv6 is another host", db_need_address)
+CASE_NEEDS("an address within IPv6 is another host", db_need_address)
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn_target target;
@@ -485,8 +470,7 @@ CASE_NEEDS(address_within_ipv6_is_another_host,
 	relay_end(relay);
 }
 
-CASE_NEEDS(clear_text_is_accepted_when_told_so,
-	   "another host is reached in clear text when told so",
+CASE_NEEDS("another host is reached in clear text when told so",
 	   db_need_address)
 {
 	struct rowlock_errinfo error = { 0 };

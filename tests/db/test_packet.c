@@ -115,8 +115,7 @@ static void check_rows(struct rlk_packet *packet, int number,
 	assert_int_equal(check.seen, count);
 }
 
-CASE(each_statement_tells_what_it_has_done,
-     "each statement tells what it has done")
+CASE("each statement tells what it has done")
 {
 	static const struct row rows[] = {
 		{ "db-packet a", 1, NULL },
@@ -148,7 +147,7 @@ CASE(each_statement_tells_what_it_has_done,
 }
 
 /* As many as a group has, and a bit of each kind of text. */
-CASE(hundreds_of_rows_pass, "hundreds of rows pass")
+CASE("hundreds of rows pass")
 {
 	struct rlk_conn *conn = open_one();
 	struct rlk_packet *packet = rlk_packet_begin(conn);
@@ -174,7 +173,7 @@ CASE(hundreds_of_rows_pass, "hundreds of rows pass")
 	close_one(conn);
 }
 
-CASE(statements_are_counted, "statements are counted")
+CASE("statements are counted")
 {
 	static const struct row rows[] = { { "db-packet", 1, NULL } };
 	struct rlk_conn *conn = open_one();
@@ -215,7 +214,7 @@ static void check_nasty(struct rlk_conn *conn)
 	assert_true(rlk_packet_affected(packet, gone) == count);
 }
 
-CASE(names_stay_what_they_are, "names stay what they are")
+CASE("names stay what they are")
 {
 	struct rlk_conn *conn = open_one();
 
@@ -226,7 +225,7 @@ CASE(names_stay_what_they_are, "names stay what they are")
 	close_one(conn);
 }
 
-CASE(what_came_before_an_error_counts, "what came before an error counts")
+CASE("what came before an error counts")
 {
 	static const struct row rows[] = {
 		{ "db-packet one", 1, NULL },
@@ -259,8 +258,7 @@ CASE(what_came_before_an_error_counts, "what came before an error counts")
 }
 
 /* Somebody between us and the server has begun one. */
-CASE(what_is_not_committed_does_not_count,
-     "what is not committed does not count")
+CASE("what is not committed does not count")
 {
 	static const struct row rows[] = {
 		{ "db-packet one", 1, NULL },
@@ -283,7 +281,7 @@ CASE(what_is_not_committed_does_not_count,
 	}
 }
 
-CASE(first_error_of_all_leaves_nothing, "a first error leaves nothing")
+CASE("a first error leaves nothing")
 {
 	static const struct row rows[] = { { "db-packet", 1, NULL } };
 	struct rlk_conn *conn = open_one();
@@ -360,7 +358,7 @@ static uint64_t rows_now(struct rlk_conn *conn)
 			       "session = 4711");
 }
 
-CASE(packet_goes_on_after_its_deadline, "a packet goes on after its deadline")
+CASE("a packet goes on after its deadline")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
@@ -376,8 +374,7 @@ CASE(packet_goes_on_after_its_deadline, "a packet goes on after its deadline")
 	scene_close(&scene);
 }
 
-CASE(interrupted_packet_keeps_what_is_done,
-     "an interrupted packet keeps what is done")
+CASE("an interrupted packet keeps what is done")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
@@ -396,7 +393,7 @@ CASE(interrupted_packet_keeps_what_is_done,
 	scene_close(&scene);
 }
 
-CASE(killed_session_leaves_it_open, "a killed session leaves it open")
+CASE("a killed session leaves it open")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
@@ -417,8 +414,7 @@ CASE(killed_session_leaves_it_open, "a killed session leaves it open")
 	scene_close(&scene);
 }
 
-CASE(packet_that_is_given_up_ends_its_connection,
-     "a packet that is given up ends its connection")
+CASE("a packet that is given up ends its connection")
 {
 	struct scene scene = scene_open();
 
@@ -427,8 +423,7 @@ CASE(packet_that_is_given_up_ends_its_connection,
 }
 
 /* The server's answer ends, or stops, after each so many bytes. */
-CASE(answer_that_is_cut_anywhere_is_no_answer,
-     "an answer that is cut anywhere is no answer")
+CASE("an answer that is cut anywhere is no answer")
 {
 	char name[40];
 	const struct row rows[] = { { name, 1, "words" } };
@@ -464,8 +459,7 @@ CASE(answer_that_is_cut_anywhere_is_no_answer,
 	close_one(third);
 }
 
-CASE(connection_without_leave_refuses_packets,
-     "a connection without leave refuses packets")
+CASE("a connection without leave refuses packets")
 {
 	static const struct row rows[] = { { "db-packet x", 1, NULL } };
 	struct rlk_conn *third = open_one();
@@ -485,12 +479,12 @@ CASE(connection_without_leave_refuses_packets,
 	close_one(third);
 }
 
-CASE(answers_in_pieces_are_not_mixed_up, "answers in pieces are not mixed up")
+CASE("answers in pieces are not mixed up")
 {
 	static const struct row zero[] = { { "", 0, NULL } };
 	static const struct row rows[] = { { "db-packet x", 1, NULL } };
-	struct relay *relay = relay_start(RELAY_BYTES, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &packets);
+	DB_RELAY(relay, relay_start(RELAY_BYTES, NULL));
+	DB_CONN(conn, db_open(relay_dsn(relay), &packets));
 	struct rlk_packet *packet = rlk_packet_begin(conn);
 	struct rowlock_errinfo error = { 0 };
 	enum rlk_fault fault;
@@ -510,8 +504,6 @@ CASE(answers_in_pieces_are_not_mixed_up, "answers in pieces are not mixed up")
 	assert_done(fault, &error);
 	check_rows(packet, seen, rows, 1);
 	assert_true(rlk_packet_affected(packet, 3) == 1);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE_MAIN(db_main)

@@ -35,7 +35,7 @@ static struct rlk_conn *get(struct rlk_pool *pool)
 	return conn;
 }
 
-CASE(connection_is_used_again, "a connection is used again")
+CASE("a connection is used again")
 {
 	struct rlk_pool *pool = pool_open(NULL, 2, 2);
 	struct rlk_conn *conn = get(pool);
@@ -50,7 +50,7 @@ CASE(connection_is_used_again, "a connection is used again")
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(more_than_are_kept_are_closed, "more connections than are kept are closed")
+CASE("more connections than are kept are closed")
 {
 	struct rlk_pool *pool = pool_open(NULL, 0, 1);
 	struct rlk_conn *conns[3];
@@ -64,7 +64,7 @@ CASE(more_than_are_kept_are_closed, "more connections than are kept are closed")
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(limit_holds_until_the_deadline, "the limit holds until the deadline")
+CASE("the limit holds until the deadline")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *conn = get(pool);
@@ -126,7 +126,7 @@ static void start_client(struct client *client, struct rlk_pool *pool,
 		db_keep_waiting(since, "a client to wait for the pool");
 }
 
-CASE(first_come_is_first_served, "first come, first served")
+CASE("first come, first served")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *conn = get(pool);
@@ -145,7 +145,7 @@ CASE(first_come_is_first_served, "first come, first served")
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(interrupt_ends_one_wait, "an interrupt ends one wait and no other")
+CASE("an interrupt ends one wait and no other")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *conn = get(pool);
@@ -163,8 +163,7 @@ CASE(interrupt_ends_one_wait, "an interrupt ends one wait and no other")
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(early_interrupt_is_not_missed,
-     "an interrupt before the wait is not missed")
+CASE("an interrupt before the wait is not missed")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_pool_waiter waiter = RLK_POOL_WAITER_NULL;
@@ -178,11 +177,10 @@ CASE(early_interrupt_is_not_missed,
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(closed_connection_is_replaced,
-     "a connection that the server closed is replaced")
+CASE("a connection that the server closed is replaced")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
-	struct rlk_conn *other = db_open(NULL, &db_lease);
+	DB_CONN(other, db_open(NULL, &db_lease));
 	struct rlk_conn *conn = get(pool);
 	uint64_t id = rlk_conn_id(conn);
 	struct rowlock_errinfo error = { 0 };
@@ -197,11 +195,9 @@ CASE(closed_connection_is_replaced,
 	rlk_pool_put(pool, conn);
 	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_free(pool, test_patience_ms());
-	rlk_conn_close(other);
 }
 
-CASE(pending_connection_is_closed,
-     "a connection with a reply outstanding is closed")
+CASE("a connection with a reply outstanding is closed")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *conn = get(pool);
@@ -215,7 +211,7 @@ CASE(pending_connection_is_closed,
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(idle_one_is_taken_by_age, "the longest idle is taken to be pinged")
+CASE("the longest idle is taken to be pinged")
 {
 	struct rlk_pool *pool = pool_open(NULL, 2, 2);
 	struct rlk_conn *first = get(pool);
@@ -232,7 +228,7 @@ CASE(idle_one_is_taken_by_age, "the longest idle is taken to be pinged")
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(spare_one_is_not_waited_for, "a spare one is not waited for")
+CASE("a spare one is not waited for")
 {
 	struct rlk_pool *pool = pool_open(NULL, 2, 2);
 	struct rlk_conn *conns[2];
@@ -249,8 +245,7 @@ CASE(spare_one_is_not_waited_for, "a spare one is not waited for")
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(refused_is_told_at_once,
-     "a refused connection is told, at once or at the deadline")
+CASE("a refused connection is told, at once or at the deadline")
 {
 	struct rlk_pool *pool = pool_open("host=127.0.0.1;port=1;user=u", 1, 1);
 	struct rowlock_errinfo error = { 0 };
@@ -270,8 +265,7 @@ CASE(refused_is_told_at_once,
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(hopeless_is_told_at_once,
-     "a wrong password is told at once, also to the patient")
+CASE("a wrong password is told at once, also to the patient")
 {
 	struct rlk_pool *pool = pool_open(db_dsn_with("password=no17"), 1, 1);
 	struct rowlock_errinfo error = { 0 };
@@ -282,9 +276,9 @@ CASE(hopeless_is_told_at_once,
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(patience_outlasts_a_refusal, "patience outlasts a server that is away")
+CASE("patience outlasts a server that is away")
 {
-	struct relay *relay = relay_start(RELAY_SILENT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_SILENT, NULL));
 	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);
 	_Atomic unsigned int served = 0;
 	struct client client;
@@ -299,7 +293,6 @@ CASE(patience_outlasts_a_refusal, "patience outlasts a server that is away")
 	rlk_thread_join(&client.thread);
 	assert_int_equal(client.code, 0);
 	rlk_pool_free(pool, test_patience_ms());
-	relay_end(relay);
 }
 
 static size_t count_threads(void)
@@ -315,8 +308,7 @@ static size_t count_threads(void)
 }
 
 /* The pool ends while an opener is stuck: it goes by itself. */
-CASE(stuck_opener_does_not_hold_the_end_up,
-     "an opener that is stuck does not hold the end up")
+CASE("an opener that is stuck does not hold the end up")
 {
 	struct relay *relay = relay_start(RELAY_SILENT, NULL);
 	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);

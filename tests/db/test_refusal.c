@@ -65,11 +65,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-#define REFUSAL(function, sentence)                                            \
-	CASE_WITH(function, sentence, setup, teardown)
+#define REFUSAL(sentence) CASE_WITH(sentence, setup, teardown)
 
-REFUSAL(refusal_of_what_never_worked_is_final,
-	"a refusal of what never worked is final")
+REFUSAL("a refusal of what never worked is final")
 {
 	assert_code(judge(&refusal, NULL, ROWLOCK_EAUTH, 1045), ROWLOCK_EAUTH,
 		    NULL);
@@ -80,8 +78,7 @@ REFUSAL(refusal_of_what_never_worked_is_final,
 	assert_int_equal(logged, 0);
 }
 
-REFUSAL(refusal_of_what_worked_is_out_of_reach_and_logged_once,
-	"a refusal of what worked is out of reach, and logged once")
+REFUSAL("a refusal of what worked is out of reach, and logged once")
 {
 	rlk_refusal_begin(&refusal);
 	for (int i = 0; i < 10; i++) {
@@ -98,8 +95,7 @@ REFUSAL(refusal_of_what_worked_is_out_of_reach_and_logged_once,
 		    NULL);
 }
 
-REFUSAL(refusal_that_stays_is_what_it_says,
-	"a refusal that stays is what it says")
+REFUSAL("a refusal that stays is what it says")
 {
 	int64_t end = stands_at_ms + MOST_MS;
 
@@ -112,7 +108,7 @@ REFUSAL(refusal_that_stays_is_what_it_says,
 	assert_int_equal(logged, 1);
 }
 
-REFUSAL(next_refusal_has_its_own_time, "the next refusal has its own time")
+REFUSAL("the next refusal has its own time")
 {
 	rlk_refusal_begin(&refusal);
 	judge(&refusal, NULL, ROWLOCK_EAUTH, 1045);
@@ -123,8 +119,7 @@ REFUSAL(next_refusal_has_its_own_time, "the next refusal has its own time")
 }
 
 /* As the right to see who waits, which few accounts have. */
-REFUSAL(right_that_a_statement_never_had_is_final,
-	"a right that a statement never had is final")
+REFUSAL("a right that a statement never had is final")
 {
 	rlk_refusal_begin(&refusal);
 	rlk_refusal_worked(&refusal, "acquire");

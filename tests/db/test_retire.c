@@ -83,8 +83,7 @@ static void is_refused(struct rlk_conn *conn)
 	assert_code(error.code, ROWLOCK_EREADONLY, NULL);
 }
 
-CASE(read_only_retires_all_connections,
-     "read-only retires all connections to that server")
+CASE("read-only retires all connections to that server")
 {
 	struct rlk_pool *pool = pool_open();
 	struct rlk_conn *told = get(pool, 0);
@@ -113,8 +112,7 @@ CASE(read_only_retires_all_connections,
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(what_is_told_of_a_lent_one_retires_the_others,
-     "what is told of a lent one retires the others")
+CASE("what is told of a lent one retires the others")
 {
 	struct rlk_pool *pool = pool_open();
 	struct rlk_conn *told = get(pool, 0);
@@ -133,8 +131,7 @@ CASE(what_is_told_of_a_lent_one_retires_the_others,
 
 /* Where it leads to the same server again, each refusal would cost a
  * connection. */
-CASE(server_that_stays_read_only_is_not_stormed,
-     "a server that stays read-only is not stormed")
+CASE("a server that stays read-only is not stormed")
 {
 	struct rlk_pool *pool = pool_open();
 	struct rlk_conn *conn = get(pool, 0);
@@ -159,7 +156,7 @@ CASE(server_that_stays_read_only_is_not_stormed,
 	rlk_pool_free(pool, test_patience_ms());
 }
 
-CASE(connections_to_others_stay, "connections to others stay")
+CASE("connections to others stay")
 {
 	struct rlk_pool *pool = pool_open();
 	struct rlk_conn *told = get(pool, 0);

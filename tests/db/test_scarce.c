@@ -77,7 +77,7 @@ static int use(struct rowlock_errinfo *error)
 	return code;
 }
 
-CASE(every_allocation_may_fail, "every allocation may fail")
+CASE("every allocation may fail")
 {
 	struct rowlock_errinfo error = { 0 };
 	unsigned int number = 0;
@@ -121,7 +121,7 @@ static unsigned int open_files(void)
 	return files - 3;
 }
 
-CASE(every_descriptor_may_be_refused, "every descriptor may be refused")
+CASE("every descriptor may be refused")
 {
 	unsigned int files = open_files();
 	struct rowlock_errinfo error = { 0 };

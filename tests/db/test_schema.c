@@ -82,14 +82,14 @@ static void refuse(const char *change, const char *back, const char *word,
 	assert_code(check(&error), 0, &error);
 }
 
-CASE(good_tables_pass, "good tables pass")
+CASE("good tables pass")
 {
 	struct rowlock_errinfo error;
 
 	assert_code(check(&error), 0, &error);
 }
 
-CASE(missing_tables_are_said, "missing tables are said")
+CASE("missing tables are said")
 {
 	refuse("RENAME TABLE rowlock_schema TO away",
 	       "RENAME TABLE away TO rowlock_schema", "rowlock_schema",
@@ -117,8 +117,7 @@ static void pass_after(const char *change, const char *back)
 
 /* OPTIMIZE and a swap by RENAME show this for a moment; in earnest it depends
  * on the moment. */
-CASE(tables_that_are_away_for_a_moment_are_there,
-     "tables that are away for a moment are there")
+CASE("tables that are away for a moment are there")
 {
 	pass_after("RENAME TABLE business_lease TO away",
 		   "RENAME TABLE away TO business_lease");
@@ -136,7 +135,7 @@ CASE(tables_that_are_away_for_a_moment_are_there,
 #define FORGET(version)                                                        \
 	"DELETE FROM rowlock_schema WHERE version = " TEXT_OF(version)
 
-CASE(other_versions_are_said, "an older and a newer schema are said")
+CASE("an older and a newer schema are said")
 {
 	db_root(FORGET(RLK_SCHEMA_VERSION));
 	refuse(FORGET(RLK_SCHEMA_LEAST), RECORD(RLK_SCHEMA_LEAST),
@@ -147,7 +146,7 @@ CASE(other_versions_are_said, "an older and a newer schema are said")
 	       "newer version of rowlock");
 }
 
-CASE(the_version_before_is_taken, "the version before is taken")
+CASE("the version before is taken")
 {
 	struct rowlock_errinfo error;
 
@@ -156,7 +155,7 @@ CASE(the_version_before_is_taken, "the version before is taken")
 	db_root(RECORD(RLK_SCHEMA_VERSION));
 }
 
-CASE(the_next_version_is_taken, "the next version is taken")
+CASE("the next version is taken")
 {
 	struct rowlock_errinfo error;
 
@@ -165,7 +164,7 @@ CASE(the_next_version_is_taken, "the next version is taken")
 	db_root(FORGET(RLK_SCHEMA_MOST));
 }
 
-CASE(missing_secret_is_said, "a missing secret is said")
+CASE("a missing secret is said")
 {
 	refuse("UPDATE rowlock_schema SET secret = NULL WHERE version = 0",
 	       "UPDATE rowlock_schema SET secret = SHA2(RAND(), 256) WHERE "
@@ -177,7 +176,7 @@ CASE(missing_secret_is_said, "a missing secret is said")
 	       "no secret", "rowlock-migrate");
 }
 
-CASE(other_engines_are_said, "another engine is said")
+CASE("another engine is said")
 {
 	refuse("ALTER TABLE business_lease ENGINE=MyISAM",
 	       "ALTER TABLE business_lease ENGINE=InnoDB",
@@ -187,7 +186,7 @@ CASE(other_engines_are_said, "another engine is said")
 	       "business_lock is MyISAM, not InnoDB", "rowlock-migrate");
 }
 
-CASE(other_columns_are_said, "other columns are said")
+CASE("other columns are said")
 {
 	refuse("ALTER TABLE business_lock MODIFY name VARCHAR(100) CHARACTER "
 	       "SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL",
@@ -208,7 +207,7 @@ CASE(other_columns_are_said, "other columns are said")
 	       "lease_session.beat", "rowlock-migrate");
 }
 
-CASE(other_keys_are_said, "other keys are said")
+CASE("other keys are said")
 {
 	refuse("ALTER TABLE business_lease DROP PRIMARY KEY, ADD PRIMARY KEY "
 	       "(slot, name)",
@@ -256,7 +255,7 @@ static void check_by_way_of(const char *from, const char *to, const char *word)
 	relay_end(relay);
 }
 
-CASE(reads_from_elsewhere_are_refused, "reads from elsewhere are refused")
+CASE("reads from elsewhere are refused")
 {
 	check_by_way_of("CRC32(@@hostname)), CONNECTION_ID() FROM",
 			"CRC32(@@version )), CONNECTION_ID() FROM",

@@ -62,7 +62,7 @@ static void check_state(void)
 	rlk_conn_close(row);
 }
 
-CASE(hostile_settings_are_normalised, "hostile global settings are normalised")
+CASE("hostile global settings are normalised")
 {
 	bool snapshot = has_snapshot_isolation();
 
@@ -97,15 +97,15 @@ CASE(hostile_settings_are_normalised, "hostile global settings are normalised")
 		db_root("SET GLOBAL innodb_snapshot_isolation = DEFAULT");
 }
 
-CASE(init_command_changes_nothing,
-     "an init-command changes nothing that we rely on")
+CASE("an init-command changes nothing that we rely on")
 {
-	struct rlk_conn *conn = db_open(
-	    db_dsn_with("init-command={SET autocommit=0, time_zone='+03:00'}"),
-	    &db_lease);
+	DB_CONN(
+	    conn,
+	    db_open(db_dsn_with(
+			"init-command={SET autocommit=0, time_zone='+03:00'}"),
+		    &db_lease));
 
 	expect(conn, "SELECT @@autocommit = 1 AND @@time_zone = '+00:00'");
-	rlk_conn_close(conn);
 }
 
 static const struct rlk_stmt_def insert = {
@@ -120,8 +120,7 @@ static const struct rlk_stmt_def insert_returning = {
 	"VALUES ('lease', 'open', 1, UTC_TIMESTAMP(6)) RETURNING token",
 };
 
-CASE(an_open_transaction_is_ended,
-     "a new connection's open transaction is ended")
+CASE("a new connection's open transaction is ended")
 {
 	struct rlk_conn *other = db_open(NULL, &db_lease);
 	struct rowlock_errinfo error;
@@ -140,7 +139,7 @@ CASE(an_open_transaction_is_ended,
 }
 
 /* As a proxy might that keeps a transaction open, or begins one. */
-CASE(what_is_not_committed_is_not_done, "what is not committed is not done")
+CASE("what is not committed is not done")
 {
 	static const struct rlk_stmt_def *const defs[] = { &insert,
 							   &insert_returning };
@@ -166,7 +165,7 @@ CASE(what_is_not_committed_is_not_done, "what is not committed is not done")
 	rlk_conn_close(other);
 }
 
-CASE(read_only_is_known_and_said, "a read-only server is known, and said")
+CASE("a read-only server is known, and said")
 {
 	static const struct rlk_stmt_def write = {
 		"write",
@@ -191,7 +190,7 @@ CASE(read_only_is_known_and_said, "a read-only server is known, and said")
 	rlk_conn_close(conn);
 }
 
-CASE(full_server_is_said, "a server that is full is said")
+CASE("a server that is full is said")
 {
 	struct rowlock_errinfo error;
 	/* Kept: the server ends others a moment after us, and then has no
@@ -246,8 +245,7 @@ static int open_changed(const struct change *change, struct relay **ret_relay,
 			     ret_conn, ret_error);
 }
 
-CASE(state_that_is_not_as_it_was_set_is_refused,
-     "a state that is not as it was set is refused")
+CASE("a state that is not as it was set is refused")
 {
 	static const struct change changes[] = {
 		{ true, "STRICT_ALL_TABLES", "STRICT_ALL_CHAIRS",
@@ -304,8 +302,7 @@ static void is_used(const struct change *change)
 
 /* The server's clock jumped while the statement ran that compares its time
  * with the session's; only that one is changed. */
-CASE(clock_that_jumped_once_is_no_clock_that_stands_still,
-     "a clock that jumped once is no clock that stands still")
+CASE("a clock that jumped once is no clock that stands still")
 {
 	static const struct change change = { false, ", ABS(TIMESTAMPDIFF",
 					      ",9e9+(TIMESTAMPDIFF", 0, NULL };
@@ -315,8 +312,7 @@ CASE(clock_that_jumped_once_is_no_clock_that_stands_still,
 
 /* secure_timestamp lets nobody touch the session's clock; there is nothing to
  * be put right then. */
-CASE(server_that_protects_its_clock_is_used,
-     "a server that protects its clock is used")
+CASE("a server that protects its clock is used")
 {
 	static const struct change change = { false, "timestamp = DEFAULT",
 					      "timestump = DEFAULT", 0, NULL };
@@ -324,8 +320,7 @@ CASE(server_that_protects_its_clock_is_used,
 	is_used(&change);
 }
 
-CASE(server_without_user_locks_is_used_without_marks,
-     "a server without user locks is used without marks")
+CASE("a server without user locks is used without marks")
 {
 	static const struct change changes[] = {
 		{ false, "GET_LOCK(", "GET_LUCK(", 0, NULL },
@@ -352,8 +347,7 @@ CASE(server_without_user_locks_is_used_without_marks,
 }
 
 /* Any variable that is on stands for it: here there is no cluster. */
-CASE(galera_node_waits_for_what_is_committed,
-     "a Galera node waits for what is committed")
+CASE("a Galera node waits for what is committed")
 {
 	static const struct change change = { false, "'WSREP_ON'", "'VERSION '",
 					      0, NULL };

@@ -29,11 +29,11 @@ static int as_before(void **state)
 }
 
 /* Prepared, and as a text. */
-#define CASE_BOTH(function, sentence)                                          \
-	CASES(function, { sentence, function, NULL, NULL, NULL },              \
-	      { sentence " (text)", function, as_text, as_before, NULL })
+#define CASE_BOTH(sentence)                                                    \
+	CASES({ sentence, CASE_HERE, NULL, NULL, NULL },                       \
+	      { sentence " (text)", CASE_HERE, as_text, as_before, NULL })
 
-CASE_BOTH(values_travel_both_ways, "values travel both ways")
+CASE_BOTH("values travel both ways")
 {
 	static const struct rlk_stmt_def def = {
 		"values",
@@ -48,7 +48,7 @@ CASE_BOTH(values_travel_both_ways, "values travel both ways")
 		rlk_text(""),
 		rlk_null(),
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -69,14 +69,13 @@ CASE_BOTH(values_travel_both_ways, "values travel both ways")
 				    "2026-11-20 12:00:00.000001");
 		assert_string_equal(reply.columns[6].text, "1.5");
 	}
-	rlk_conn_close(conn);
 }
 
 /* A garbled reply once had a NULL where a name should be. */
 /* In gbk the last two bytes of the first one are one character, and its quote
  * were the end of a literal. Behind a proxy that keeps to itself which
  * character set the server has, the driver would go by its own option. */
-CASE_BOTH(text_is_no_sql, "a text is no SQL")
+CASE_BOTH("a text is no SQL")
 {
 	static const struct rlk_stmt_def echo = {
 		"echo",
@@ -88,8 +87,8 @@ CASE_BOTH(text_is_no_sql, "a text is no SQL")
 		"\\' OR '' = '",  "NULL",
 		"?0 {} %_",       "\xf0\x9f\x94\x92",
 	};
-	struct rlk_conn *conn =
-	    db_open(db_dsn_with("default-character-set=gbk"), profile);
+	DB_CONN(conn,
+		db_open(db_dsn_with("default-character-set=gbk"), profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -104,15 +103,13 @@ CASE_BOTH(text_is_no_sql, "a text is no SQL")
 		if (profile == &plain)
 			assert_null(strstr(conn->run.plain.text, texts[i]));
 	}
-	rlk_conn_close(conn);
 }
 
-CASE_BOTH(what_is_not_there_reads_as_nothing,
-	  "what is not there reads as nothing")
+CASE_BOTH("what is not there reads as nothing")
 {
 	static const struct rlk_stmt_def def = { "shape",
 						 "SELECT NULL, 5, 'x'" };
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -130,12 +127,10 @@ CASE_BOTH(what_is_not_there_reads_as_nothing,
 		assert_string_equal(reply.columns[i].text, "");
 		assert_true(reply.columns[i].u64 == 0);
 	}
-	rlk_conn_close(conn);
 }
 
 /* It would be sent what is in memory behind those that there are. */
-CASE(another_count_of_parameters_is_refused,
-     "another count of parameters is refused")
+CASE("another count of parameters is refused")
 {
 	/* The server sees one, our count by the text is two. */
 	static const struct rlk_stmt_def def = { "count", "SELECT ?, '?'" };
@@ -151,7 +146,7 @@ CASE(another_count_of_parameters_is_refused,
 	rlk_conn_close(conn);
 }
 
-CASE_BOTH(longest_texts_pass, "the longest name and info pass whole")
+CASE_BOTH("the longest name and info pass whole")
 {
 	static const struct rlk_stmt_def def = {
 		"long",
@@ -162,7 +157,7 @@ CASE_BOTH(longest_texts_pass, "the longest name and info pass whole")
 		"INSERT INTO business_lease (name, slot, session, attempt, "
 		"acquired_at, info) VALUES (?, 0, 1, 1, UTC_TIMESTAMP(6), ?)",
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct rlk_value params[2];
@@ -182,16 +177,15 @@ CASE_BOTH(longest_texts_pass, "the longest name and info pass whole")
 	assert_string_equal(reply.columns[0].text, name);
 	assert_string_equal(reply.columns[1].text, info);
 	db_exec(conn, "DELETE FROM business_lease WHERE session = 1");
-	rlk_conn_close(conn);
 }
 
-CASE_BOTH(cut_text_is_an_error, "a text that would be cut is an error")
+CASE_BOTH("a text that would be cut is an error")
 {
 	static const struct rlk_stmt_def def = {
 		"cut",
 		"SELECT 1, REPEAT('x', 5000)",
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -200,7 +194,6 @@ CASE_BOTH(cut_text_is_an_error, "a text that would be cut is an error")
 			 RLK_UNKNOWN);
 	assert_says(error.message, "column 2");
 	assert_false(rlk_conn_usable(conn));
-	rlk_conn_close(conn);
 }
 
 static uint64_t status(struct rlk_conn *conn, const char *variable)
@@ -209,15 +202,14 @@ static uint64_t status(struct rlk_conn *conn, const char *variable)
 }
 
 /* Whatever the server's other programs have prepared. */
-CASE(no_room_is_no_obstacle,
-     "what there is no room to prepare is said as a text")
+CASE("what there is no room to prepare is said as a text")
 {
 	static const struct rlk_stmt_def sleepy = {
 		"sleepy",
 		"SELECT SLEEP(?), ?",
 	};
 	const struct rlk_value params[] = { rlk_u64(0), rlk_text("it's") };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	uint64_t executed = status(conn, "COM_STMT_EXECUTE");
 	struct rlk_reply reply;
@@ -238,10 +230,9 @@ CASE(no_room_is_no_obstacle,
 	db_root("SET GLOBAL max_prepared_stmt_count = DEFAULT");
 	/* Both looks are executes. */
 	assert_int_equal(status(conn, "COM_STMT_EXECUTE") - executed, 1);
-	rlk_conn_close(conn);
 }
 
-CASE(one_run_is_one_statement, "one run is one statement in the server")
+CASE("one run is one statement in the server")
 {
 	static const struct rlk_stmt_def def = {
 		"count",
@@ -278,15 +269,14 @@ CASE(one_run_is_one_statement, "one run is one statement in the server")
 	rlk_conn_close(conn);
 }
 
-CASE(forgotten_statement_is_prepared_again,
-     "a statement that the server forgot is prepared again")
+CASE("a statement that the server forgot is prepared again")
 {
 	static const struct rlk_stmt_def def = {
 		"forgotten",
 		"SELECT CAST(? AS CHAR(20))",
 	};
 	const struct rlk_value params[] = { rlk_text("again") };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -296,12 +286,10 @@ CASE(forgotten_statement_is_prepared_again,
 	    99999;
 	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
 	assert_string_equal(reply.columns[0].text, "again");
-	rlk_conn_close(conn);
 }
 
 /* The parameters of a first run that failed must not come back. */
-CASE(prepared_again_with_its_own_parameters,
-     "it is prepared again with its own parameters")
+CASE("it is prepared again with its own parameters")
 {
 	static const struct rlk_stmt_def def = {
 		"own",
@@ -310,7 +298,7 @@ CASE(prepared_again_with_its_own_parameters,
 	};
 	const struct rlk_value taken[] = { rlk_u64(1) };
 	const struct rlk_value fresh[] = { rlk_u64(2) };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -326,17 +314,15 @@ CASE(prepared_again_with_its_own_parameters,
 	assert_done(rlk_stmt_run(conn, &def, fresh, &reply, &error), &error);
 	assert_int_equal(reply.affected, 1);
 	db_exec(conn, "DELETE FROM lease_session WHERE id IN (1, 2)");
-	rlk_conn_close(conn);
 }
 
-CASE_BOTH(error_names_label_and_server,
-	  "an error names the statement and the server")
+CASE_BOTH("an error names the statement and the server")
 {
 	static const struct rlk_stmt_def def = {
 		"wrong",
 		"SELECT nothing FROM no_such_table_17",
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -352,11 +338,9 @@ CASE_BOTH(error_names_label_and_server,
 	/* A second time: it was not kept half prepared. */
 	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
 			 RLK_REFUSED);
-	rlk_conn_close(conn);
 }
 
-CASE_BOTH(locked_row_is_busy,
-	  "a locked row is busy, and passed over by a probe")
+CASE_BOTH("a locked row is busy, and passed over by a probe")
 {
 	struct rlk_conn *holder = db_open(NULL, &db_row);
 	struct rlk_conn *other = db_open(NULL, &db_row);
@@ -394,7 +378,7 @@ CASE_BOTH(locked_row_is_busy,
 	rlk_conn_close(other);
 }
 
-CASE_BOTH(acquire_answers_once_and_again, "acquire is granted once")
+CASE_BOTH("acquire is granted once")
 {
 	struct rlk_conn *conn = db_open(NULL, profile);
 	const struct rlk_dialect *dialect =
@@ -431,8 +415,7 @@ CASE_BOTH(acquire_answers_once_and_again, "acquire is granted once")
 	rlk_conn_close(conn);
 }
 
-CASE_BOTH(asking_again_does_not_wait,
-	  "asking again does not wait behind a guard")
+CASE_BOTH("asking again does not wait behind a guard")
 {
 	struct rlk_conn *guard = db_open(NULL, &db_row);
 	struct rlk_conn *conn = db_open(NULL, profile);
@@ -482,7 +465,7 @@ static void count_row(const struct rlk_value *columns, void *arg)
 	(*next)++;
 }
 
-CASE_BOTH(each_row_is_seen_in_order, "each row is seen, in order")
+CASE_BOTH("each row is seen, in order")
 {
 	static const struct rlk_stmt_def def = {
 		"each",
@@ -493,7 +476,7 @@ CASE_BOTH(each_row_is_seen_in_order, "each row is seen, in order")
 		"none",
 		"SELECT 1 FROM DUAL WHERE FALSE",
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	uint64_t next = 1;
 
@@ -507,7 +490,6 @@ CASE_BOTH(each_row_is_seen_in_order, "each row is seen, in order")
 	assert_done(rlk_stmt_each(conn, &none, NULL, count_row, &next, &error),
 		    &error);
 	assert_int_equal(next, 4);
-	rlk_conn_close(conn);
 }
 
 static void run_another(const struct rlk_value *columns, void *arg)
@@ -521,26 +503,25 @@ static void run_another(const struct rlk_value *columns, void *arg)
 		    &error);
 }
 
-CASE_BOTH(reader_of_rows_may_ask, "the reader of rows may run other statements")
+CASE_BOTH("the reader of rows may run other statements")
 {
 	static const struct rlk_stmt_def def = {
 		"rows",
 		"SELECT CAST(n AS UNSIGNED) FROM (SELECT 2 n UNION SELECT 1 "
 		"UNION SELECT 3) t ORDER BY 1",
 	};
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	uint64_t before = status(conn, "QUESTIONS");
 	struct rowlock_errinfo error = { 0 };
 
 	assert_done(rlk_stmt_each(conn, &def, NULL, run_another, &conn, &error),
 		    &error);
 	assert_int_equal(status(conn, "QUESTIONS") - before, 1 + 3 + 1);
-	rlk_conn_close(conn);
 }
 
-CASE_BOTH(server_tells_the_time, "the server tells the time")
+CASE_BOTH("the server tells the time")
 {
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	struct rowlock_errinfo error = { 0 };
 	int64_t first;
 	int64_t second;
@@ -550,12 +531,10 @@ CASE_BOTH(server_tells_the_time, "the server tells the time")
 	assert_true(first > INT64_C(1700000000000000));
 	assert_true(second >= first);
 	assert_done(rlk_conn_ping(conn, &error), &error);
-	rlk_conn_close(conn);
 }
 
 /* People see by it which of the server's connections waits for what. */
-CASE_BOTH(statement_that_waits_tells_its_program,
-	  "a statement that waits tells its program")
+CASE_BOTH("a statement that waits tells its program")
 {
 	static const struct rlk_stmt_def defs[] = {
 		{ "waits",
@@ -569,7 +548,7 @@ CASE_BOTH(statement_that_waits_tells_its_program,
 	const struct rlk_value params[] = { rlk_u64(7) };
 	struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
+	DB_CONN(conn, NULL);
 	struct rlk_reply reply;
 
 	target.who = "my job*/?[42]@db'7";
@@ -591,10 +570,9 @@ CASE_BOTH(statement_that_waits_tells_its_program,
 			assert_string_equal(info + strlen(info) - strlen(end),
 					    end);
 	}
-	rlk_conn_close(conn);
 }
 
-CASE_BOTH(dead_connection_says_so, "a dead connection says so")
+CASE_BOTH("a dead connection says so")
 {
 	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rlk_conn *other = db_open(NULL, profile);

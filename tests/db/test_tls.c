@@ -61,12 +61,11 @@ static bool is_encrypted(struct rlk_conn *conn)
 	return encrypted;
 }
 
-CASE(verified_server_is_talked_to, "a server that is verified is talked to")
+CASE("a server that is verified is talked to")
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 
 	assert_true(is_encrypted(conn));
-	rlk_conn_close(conn);
 }
 
 static void assert_not_believed(const char *dsn, unsigned int flags,
@@ -79,17 +78,14 @@ static void assert_not_believed(const char *dsn, unsigned int flags,
 	assert_says(error.message, why);
 }
 
-CASE(certificate_for_another_name_is_refused,
-     "a certificate for another name is refused")
+CASE("a certificate for another name is refused")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, "127.0.0.2");
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, "127.0.0.2"));
 
 	assert_not_believed(relay_dsn(relay), 0, "and not for '127.0.0.2'");
-	relay_end(relay);
 }
 
-CASE(certificate_of_another_authority_is_refused,
-     "a certificate of another authority is refused")
+CASE("a certificate of another authority is refused")
 {
 	assert_not_believed(db_dsn_with(stranger() + 1), 0,
 			    "the authority of ssl-ca");
@@ -117,8 +113,7 @@ static void fingerprint(char *ret_text, size_t size)
 }
 
 /* Nobody has to vouch for it; and it counts in each byte. */
-CASE(server_is_verified_by_its_fingerprint,
-     "a server is verified by its certificate's fingerprint")
+CASE("a server is verified by its certificate's fingerprint")
 {
 	char text[80], options[120];
 	struct rlk_conn *conn;
@@ -136,7 +131,7 @@ CASE(server_is_verified_by_its_fingerprint,
 			    "leave out ssl-fp");
 }
 
-CASE(local_server_needs_no_tls, "a local server needs no TLS")
+CASE("a local server needs no TLS")
 {
 	struct rlk_conn *conn = db_open(plain_dsn(""), &db_lease);
 
@@ -172,8 +167,7 @@ static struct remote remote_start(const char *options)
 	return remote;
 }
 
-CASE_NEEDS(another_host_is_verified_unasked, "another host is verified unasked",
-	   db_need_address)
+CASE_NEEDS("another host is verified unasked", db_need_address)
 {
 	struct remote remote = remote_start(authority());
 	struct rlk_conn *conn = db_open(remote.dsn, &db_lease);
@@ -183,8 +177,7 @@ CASE_NEEDS(another_host_is_verified_unasked, "another host is verified unasked",
 	relay_end(remote.relay);
 }
 
-CASE_NEEDS(another_host_without_its_authority_is_refused,
-	   "another host without its authority is refused", db_need_address)
+CASE_NEEDS("another host without its authority is refused", db_need_address)
 {
 	struct remote remote = remote_start("");
 
@@ -199,7 +192,7 @@ static void assert_believed(const char *dsn)
 {
 	struct rlk_conn_target target = db_target(dsn);
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
+	DB_CONN(conn, NULL);
 
 	target.flags = ROWLOCK_TLS_UNVERIFIED;
 	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
@@ -207,7 +200,6 @@ static void assert_believed(const char *dsn)
 	assert_string_equal(error.message, "");
 	/* Not verified, and still not for everybody to read. */
 	assert_true(is_encrypted(conn));
-	rlk_conn_close(conn);
 }
 
 static bool asks_for_names(void)
@@ -216,8 +208,7 @@ static bool asks_for_names(void)
 }
 
 /* An authority that is named is asked all the same, but not for the name. */
-CASE_NEEDS(another_host_is_believed_when_told_so,
-	   "another host is believed when told so", db_need_address)
+CASE_NEEDS("another host is believed when told so", db_need_address)
 {
 	struct remote remote = remote_start("");
 	char changes[96], dsn[640];
@@ -238,8 +229,7 @@ CASE_NEEDS(another_host_is_believed_when_told_so,
 	relay_end(remote.relay);
 }
 
-CASE(handshake_that_stops_is_left_at_the_deadline,
-     "a handshake that stops is left at the deadline")
+CASE("a handshake that stops is left at the deadline")
 {
 	/* Within the server's part of it, which follows the greeting. */
 	static const size_t after[] = { 150, 400, 900 };
@@ -276,14 +266,13 @@ static void count_rows(const struct rlk_value *columns, void *arg)
 
 /* A record holds many packets: once it is decrypted the socket is silent, and
  * only the library knows that there is more. */
-CASE(rows_in_the_buffer_are_not_waited_for,
-     "rows in the buffer are not waited for")
+CASE("rows in the buffer are not waited for")
 {
 	static const struct rlk_stmt_def many = {
 		"many",
 		"SELECT CAST(seq AS UNSIGNED) FROM seq_0_to_49999",
 	};
-	struct rlk_conn *conn = db_open(db_root_dsn(), &db_lease);
+	DB_CONN(conn, db_open(db_root_dsn(), &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	uint64_t count = 0;
 
@@ -293,13 +282,11 @@ CASE(rows_in_the_buffer_are_not_waited_for,
 	    &error);
 	assert_int_equal(count, 50000);
 	assert_true(rlk_conn_alive(conn));
-	rlk_conn_close(conn);
 }
 
 /* Session tickets, a statement's last bytes: nothing may stay in the socket, as
  * what is readable there is taken for the server's farewell. */
-CASE(idle_connection_is_alive_until_it_is_killed,
-     "an idle connection is alive until it is killed")
+CASE("an idle connection is alive until it is killed")
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 	struct rlk_conn *other = db_open(NULL, &db_lease);
@@ -322,7 +309,7 @@ CASE(idle_connection_is_alive_until_it_is_killed,
 }
 
 /* Its actions are the application's, and Connector/C would change one. */
-CASE(process_keeps_its_sigpipe, "the process keeps its SIGPIPE")
+CASE("the process keeps its SIGPIPE")
 {
 	struct sigaction action;
 
@@ -332,7 +319,7 @@ CASE(process_keeps_its_sigpipe, "the process keeps its SIGPIPE")
 }
 
 /* A write to a peer that is gone would end the process. */
-CASE(thread_gets_no_sigpipe, "a thread gets no SIGPIPE")
+CASE("a thread gets no SIGPIPE")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
@@ -351,10 +338,9 @@ CASE(thread_gets_no_sigpipe, "a thread gets no SIGPIPE")
 }
 
 /* More than all buffers on the way hold, to a peer that reads nothing. */
-CASE(statement_that_nobody_reads_is_left,
-     "a statement that nobody reads is left")
+CASE("a statement that nobody reads is left")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
 	struct rowlock_errinfo error = { 0 };
 	const size_t size = 15 << 20;
@@ -370,7 +356,6 @@ CASE(statement_that_nobody_reads_is_left,
 	assert_true(conn->io.waits_for & MYSQL_WAIT_WRITE);
 	rlk_conn_close(conn);
 	free(sql);
-	relay_end(relay);
 }
 
 /* OpenSSL's queue of errors is the thread's, and is looked at after each call:
@@ -386,11 +371,10 @@ static unsigned long next_error(void)
 	return peek();
 }
 
-CASE(failure_of_one_is_not_the_next_ones,
-     "the failure of one connection is not the next one's")
+CASE("the failure of one connection is not the next one's")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *good = db_open(NULL, &db_lease);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(good, db_open(NULL, &db_lease));
 	struct rlk_conn *cut = db_open(relay_dsn(relay), &db_lease);
 	struct rowlock_errinfo error = { 0 };
 
@@ -404,12 +388,10 @@ CASE(failure_of_one_is_not_the_next_ones,
 	db_refused(db_dsn_with(stranger() + 1), 0, &error);
 	assert_int_equal(next_error(), 0);
 	db_exec(good, "DO 1");
-	rlk_conn_close(good);
-	relay_end(relay);
 }
 
 /* A client that asks for it by TLS 1.2 may not be made to shake hands again. */
-CASE(hands_are_shaken_once, "hands are shaken once")
+CASE("hands are shaken once")
 {
 	void *get_options = dlsym(RTLD_DEFAULT, "SSL_get_options");
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
@@ -425,8 +407,7 @@ CASE(hands_are_shaken_once, "hands are shaken once")
 }
 
 /* Tickets are no data: OpenSSL reads on behind each. */
-CASE_NEEDS(tickets_do_not_pass_the_deadline, "tickets do not pass the deadline",
-	   need_tls_relay)
+CASE_NEEDS("tickets do not pass the deadline", need_tls_relay)
 {
 	enum { TICKETS = 40000 };
 	static const struct rlk_stmt_def one = { "one", "SELECT 1", true };
@@ -468,8 +449,7 @@ static size_t in_use(void)
 	return info.uordblks + info.hblkhd;
 }
 
-CASE_NEEDS(bytes_in_records_do_not_pass_the_deadline,
-	   "bytes in records do not pass the deadline", need_tls_relay)
+CASE_NEEDS("bytes in records do not pass the deadline", need_tls_relay)
 {
 	static const struct rlk_stmt_def one = { "one", "SELECT 1", true };
 	struct tls_relay *relay = tls_relay_start();
@@ -507,8 +487,7 @@ static void fill(const void *rows, size_t row, struct rlk_value *values)
 }
 
 /* An honest answer to many statements comes in a small record for each. */
-CASE_NEEDS(answers_that_are_there_are_taken_late,
-	   "answers that are there are taken late", need_tls_relay)
+CASE_NEEDS("answers that are there are taken late", need_tls_relay)
 {
 	static const struct rlk_conn_profile packets = { "lease", true, 1,
 							 30,      true, false };

@@ -68,7 +68,7 @@ static bool has_verdict(const char *variable)
 	return false;
 }
 
-CASE(each_name_stands_once, "each name stands once")
+CASE("each name stands once")
 {
 	read_list();
 	for (size_t i = 0; i < count; i++)
@@ -125,8 +125,7 @@ static void look(const struct rlk_value *columns, void *arg)
 	print_message("# no verdict: %s\n", columns[0].text);
 }
 
-CASE(each_variable_of_the_server_has_a_verdict,
-     "each variable of the server has a verdict")
+CASE("each variable of the server has a verdict")
 {
 	const struct rlk_conn_target target = db_target(NULL);
 	struct rowlock_errinfo error;

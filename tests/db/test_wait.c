@@ -67,8 +67,7 @@ static void wait_until(struct scene *scene, int64_t until_ms)
 	assert_false(rlk_conn_usable(scene->waiter));
 }
 
-CASE(deadline_leaves_the_reply_pending,
-     "a deadline leaves the reply pending, a resume gets it")
+CASE("a deadline leaves the reply pending, a resume gets it")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
@@ -95,8 +94,7 @@ static void interrupt_it(void *arg)
 	rlk_conn_interrupt(scene->waiter);
 }
 
-CASE(interrupt_ends_the_wait,
-     "an interrupt ends the wait, a kill the statement")
+CASE("an interrupt ends the wait, a kill the statement")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
@@ -118,8 +116,7 @@ CASE(interrupt_ends_the_wait,
 	scene_close(&scene);
 }
 
-CASE(early_interrupt_is_not_missed,
-     "an interrupt before the call is not missed")
+CASE("an interrupt before the call is not missed")
 {
 	struct scene scene = scene_open();
 	struct rowlock_errinfo error = { 0 };
@@ -137,21 +134,20 @@ CASE(early_interrupt_is_not_missed,
 	scene_close(&scene);
 }
 
-CASE(new_deadline_clears_the_interrupt, "a new deadline clears the interrupt")
+CASE("a new deadline clears the interrupt")
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 
 	rlk_conn_interrupt(conn);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_conn_ping(conn, &error), &error);
-	rlk_conn_close(conn);
 }
 
-CASE(interrupted_ping_can_be_resumed, "an interrupted ping can be resumed")
+CASE("an interrupted ping can be resumed")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -162,16 +158,13 @@ CASE(interrupted_ping_can_be_resumed, "an interrupted ping can be resumed")
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
 	assert_done(rlk_conn_ping(conn, &error), &error);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* Whoever does not wait, but is told that something has come. */
-CASE(answer_that_is_there_is_read_past_the_deadline,
-     "an answer that is there is read past the deadline")
+CASE("an answer that is there is read past the deadline")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct pollfd fd = { .events = POLLIN };
@@ -186,19 +179,17 @@ CASE(answer_that_is_there_is_read_past_the_deadline,
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_conn_ping(conn, &error), &error);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* The first use prepares: the parameters have to outlive the call. */
-CASE(first_use_can_be_resumed_too, "an interrupted first use can be resumed")
+CASE("an interrupted first use can be resumed")
 {
 	static const struct rlk_stmt_def def = {
 		"first",
 		"SELECT CAST(? AS CHAR(20))",
 	};
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	char text[] = "kept";
@@ -214,15 +205,12 @@ CASE(first_use_can_be_resumed_too, "an interrupted first use can be resumed")
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
 	assert_string_equal(reply.columns[0].text, "kept");
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
-CASE(pending_many_cannot_be_resumed,
-     "a result of many rows that is pending is given up")
+CASE("a result of many rows that is pending is given up")
 {
 	static const struct rlk_stmt_def def = { "many", "SELECT SLEEP(20)" };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 
 	rlk_conn_set_until(conn, db_in(30));
@@ -230,13 +218,11 @@ CASE(pending_many_cannot_be_resumed,
 			 RLK_UNKNOWN);
 	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_false(rlk_conn_usable(conn));
-	rlk_conn_close(conn);
 }
 
-CASE(silent_peer_ends_at_the_deadline,
-     "a peer that never greets is left at the deadline")
+CASE("a peer that never greets is left at the deadline")
 {
-	struct relay *relay = relay_start(RELAY_SILENT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_SILENT, NULL));
 	struct rlk_conn_target target = db_target(relay_dsn(relay));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
@@ -244,16 +230,14 @@ CASE(silent_peer_ends_at_the_deadline,
 	assert_code(rlk_conn_open(&target, &db_lease, db_in(50), &conn, &error),
 		    ROWLOCK_ECONNECT, &error);
 	assert_says(error.message, "no answer in time");
-	relay_end(relay);
 }
 
-CASE(dripping_peer_ends_at_the_deadline,
-     "a peer that drips is left at the deadline")
+CASE("a peer that drips is left at the deadline")
 {
-	struct relay *relay = relay_start(RELAY_DRIP, NULL);
+	DB_RELAY(relay, relay_start(RELAY_DRIP, NULL));
 	struct rlk_conn_target target = db_target(relay_dsn(relay));
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_conn *conn = NULL;
+	DB_CONN(conn, NULL);
 
 	/* The greeting alone takes 5 s at this pace, and more on a busy
 	 * machine. */
@@ -269,8 +253,6 @@ CASE(dripping_peer_ends_at_the_deadline,
 	rlk_conn_set_until(conn, db_in(200));
 	assert_int_equal(rlk_stmt_text(conn, "SELECT REPEAT('x', 100)", &error),
 			 RLK_PENDING);
-	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 static volatile sig_atomic_t alarms;
@@ -284,7 +266,7 @@ static void count(int number)
 		alarm(0);
 }
 
-CASE(signals_do_not_move_the_deadline, "signals do not move the deadline")
+CASE("signals do not move the deadline")
 {
 	const struct sigaction on = { .sa_handler = count };
 	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
@@ -305,22 +287,20 @@ CASE(signals_do_not_move_the_deadline, "signals do not move the deadline")
 	scene_close(&scene);
 }
 
-CASE(lost_stream_is_unknown, "a lost stream is an unknown outcome")
+CASE("a lost stream is an unknown outcome")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rowlock_errinfo error = { 0 };
 
 	relay_end(relay);
 	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
 	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
 	assert_false(rlk_conn_usable(conn));
-	rlk_conn_close(conn);
 }
 
 /* Looks like nothing, but for valgrind: each stage is left in the middle. */
-CASE(closing_in_the_middle_is_clean,
-     "closing in the middle of anything is clean")
+CASE("closing in the middle of anything is clean")
 {
 	static const struct rlk_stmt_def slow = { "slow", "SELECT SLEEP(20)" };
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);

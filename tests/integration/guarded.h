@@ -93,7 +93,6 @@ static inline void read_sql(const char *name, char *text, size_t size)
 static inline int set_up(void **state)
 {
 	static struct app app;
-	struct rowlock_errinfo err;
 
 	app = (struct app){ .client = test_client(test_ttl_ms(TTL_MS)),
 			    .name = test_name("guard"),
@@ -162,8 +161,6 @@ static inline void assert_as_before(const struct app *app)
 /* What was written under a hold that somebody else has by now. */
 static inline void assert_nothing_is_committed(const struct app *app)
 {
-	struct rowlock_errinfo err;
-
 	assert_code(rowlock_commit(app->lock, app->mysql, &err), ROWLOCK_ELOST,
 		    &err);
 	assert_balance(app, 100);
@@ -172,7 +169,6 @@ static inline void assert_nothing_is_committed(const struct app *app)
 	assert_code(rowlock_release(app->lock, &err), ROWLOCK_ELOST, &err);
 }
 
-#define GUARD(function, sentence)                                              \
-	CASE_WITH(function, sentence, set_up, tear_down)
+#define GUARD(sentence) CASE_WITH(sentence, set_up, tear_down)
 
 #endif

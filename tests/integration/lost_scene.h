@@ -55,7 +55,6 @@ static inline int set_up(void **state)
 	static struct scene scene;
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
 
 	memset(&scene, 0, sizeof(scene));
 	options.call_timeout_ms = test_timeout_ms(4000);
@@ -114,7 +113,6 @@ static inline uint64_t rows(const struct scene *scene)
 			       scene->name);
 }
 
-#define LOST(function, sentence)                                               \
-	CASE_WITH(function, sentence, set_up, tear_down)
+#define LOST(sentence) CASE_WITH(sentence, set_up, tear_down)
 
 #endif

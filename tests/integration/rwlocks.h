@@ -62,8 +62,6 @@ static inline enum rw_mode rw_held(struct rw rw)
 /* The one that is held, or was. */
 static inline struct rowlock *rw_side(struct rw rw)
 {
-	struct rowlock_errinfo err;
-
 	return rowlock_verify(rw.reader, &err) == ROWLOCK_ENOTHELD ? rw.writer
 								   : rw.reader;
 }
@@ -71,7 +69,6 @@ static inline struct rowlock *rw_side(struct rw rw)
 static inline struct rw make(struct rowlock_client *client, const char *name)
 {
 	struct rw rw = { NULL, NULL };
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_rwlock_new(client, name, NULL, &rw.reader, &rw.writer,
 				     &err));
@@ -80,30 +77,22 @@ static inline struct rw make(struct rowlock_client *client, const char *name)
 
 static inline void end(struct rw rw)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(rw.reader, &err));
 	assert_ok(rowlock_try_free(rw.writer, &err));
 }
 
 static inline void expect_read(struct rw rw, int code)
 {
-	struct rowlock_errinfo err;
-
 	assert_code(rw_read(rw, 0, &err), code, &err);
 }
 
 static inline void expect_write(struct rw rw, int code)
 {
-	struct rowlock_errinfo err;
-
 	assert_code(rw_write(rw, 0, &err), code, &err);
 }
 
 static inline void release(struct rw rw)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_release(
 	    rw_held(rw) == RW_WRITE ? rw.writer : rw.reader, &err));
 }

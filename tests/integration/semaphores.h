@@ -19,7 +19,6 @@ static inline struct rowlock *make(struct rowlock_client *client,
 				   const char *name, unsigned int permits)
 {
 	struct rowlock *semaphore = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_semaphore_new(client, name, permits, NULL, &semaphore,
 					&err));
@@ -28,16 +27,12 @@ static inline struct rowlock *make(struct rowlock_client *client,
 
 static inline void end(struct rowlock *semaphore)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(semaphore, &err));
 }
 
 static inline void expect(struct rowlock *semaphore, unsigned int count,
 			  int code)
 {
-	struct rowlock_errinfo err;
-
 	assert_code(rowlock_semaphore_acquire(semaphore, count, 0, &err), code,
 		    &err);
 	assert_int_equal(rowlock_semaphore_held(semaphore),
@@ -46,8 +41,6 @@ static inline void expect(struct rowlock *semaphore, unsigned int count,
 
 static inline void release(struct rowlock *semaphore)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_release(semaphore, &err));
 	assert_int_equal(rowlock_semaphore_held(semaphore), 0);
 }
@@ -56,7 +49,6 @@ static inline void expect_count(struct rowlock_client *client, const char *name,
 				unsigned int permits, unsigned int used)
 {
 	unsigned int had[2];
-	struct rowlock_errinfo err;
 
 	assert_ok(
 	    rowlock_semaphore_count(client, name, &had[0], &had[1], &err));
@@ -148,7 +140,6 @@ static inline void end_wait(struct wait *wait, int code, const char *what)
 static inline void await_line(struct rowlock *other)
 {
 	uint64_t began = test_now_ns();
-	struct rowlock_errinfo err;
 	int code;
 
 	while ((code = rowlock_semaphore_acquire(other, 1, 0, NULL)) == 0) {

@@ -30,11 +30,10 @@ static uint64_t session_of(struct test_sql *sql, const char *name)
 	    sql, "SELECT session FROM business_lease WHERE name = '%s'", name);
 }
 
-CASE(lease_that_is_deleted_is_lost_to_who_asks,
-     "a lease that is deleted is lost to who asks")
+CASE("a lease that is deleted is lost to who asks")
 {
 	const char *name = test_name("deleted");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
@@ -46,15 +45,13 @@ CASE(lease_that_is_deleted_is_lost_to_who_asks,
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 /* It is another's now, who keeps it: the one before does not give it back. */
-CASE(lease_that_is_taken_stays_with_who_took_it,
-     "a lease that is taken stays with who took it")
+CASE("a lease that is taken stays with who took it")
 {
 	const char *name = test_name("taken");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
@@ -74,20 +71,17 @@ CASE(lease_that_is_taken_stays_with_who_took_it,
 	    test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name),
 	    1);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 /* By its session's row a holder shows that it lives; each beat renews that. */
-CASE(holder_that_is_said_to_be_dead_hears_by_a_beat,
-     "a holder that is said to be dead hears by a beat")
+CASE("a holder that is said to be dead hears by a beat")
 {
 	const char *name = test_name("dead");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock *next = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(
@@ -101,15 +95,13 @@ CASE(holder_that_is_said_to_be_dead_hears_by_a_beat,
 	assert_ok(rowlock_release(next, &err));
 	test_end(next, client);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 /* No beat gets through; nobody has to tell it. */
-CASE(holder_whose_session_is_locked_hears_by_its_clock,
-     "a holder whose session is locked hears by its clock")
+CASE("a holder whose session is locked hears by its clock")
 {
 	const char *name = test_name("unheard");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 	uint64_t session;
@@ -129,15 +121,13 @@ CASE(holder_whose_session_is_locked_hears_by_its_clock,
 	assert_int_equal(test_actor_ask(&actor, "wait"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 /* A number at its bound cannot be counted up: not by a beat, */
-CASE(session_that_cannot_be_beaten_is_ended,
-     "a session that cannot be beaten is ended")
+CASE("a session that cannot be beaten is ended")
 {
 	const char *name = test_name("beaten");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
 
@@ -151,19 +141,16 @@ CASE(session_that_cannot_be_beaten_is_ended,
 	assert_int_equal(test_actor_ask(&actor, "wait"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 /* ... and not by a break. */
-CASE(lease_that_cannot_be_broken_is_deleted_by_hand,
-     "a lease that cannot be broken is deleted by hand")
+CASE("a lease that cannot be broken is deleted by hand")
 {
 	const char *name = test_name("unbroken");
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
+	TEST_SQL(sql);
+	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(sql,
@@ -178,22 +165,18 @@ CASE(lease_that_cannot_be_broken_is_deleted_by_hand,
 	    1);
 	expect_loss_when_asked(&actor);
 	test_actor_end(&actor);
-	test_client_end(client);
-	test_sql_end(sql);
 }
 
 /* In a living holder's name, with a number that it never drew. */
-CASE(name_that_is_kept_by_hand_is_not_granted,
-     "a name that is kept by hand is not granted")
+CASE("a name that is kept by hand is not granted")
 {
 	const char *name = test_name("kept");
 	const char *other = test_name("other");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, other, test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(sql,
@@ -211,17 +194,14 @@ CASE(name_that_is_kept_by_hand_is_not_granted,
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_end(lock, client);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
-CASE(row_that_is_locked_by_hand_is_waited_for_in_time,
-     "a row that is locked by hand is waited for in time")
+CASE("a row that is locked by hand is waited for in time")
 {
 	const char *name = test_name("locked");
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
-	struct rowlock_errinfo err;
+	TEST_SQL(sql);
+	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, name));
 
 	/* The row is made by the first who has it. */
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -240,22 +220,18 @@ CASE(row_that_is_locked_by_hand_is_waited_for_in_time,
 	test_sql(sql, "ROLLBACK");
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
-	test_sql_end(sql);
 }
 
 /* Who says how many there are is refused, who asks the database goes on; nobody
  * loses any, and there are more than 1,000, or fewer than one, for nobody. */
-CASE(semaphore_has_as_many_permits_as_is_written,
-     "a semaphore has as many permits as is written")
+CASE("a semaphore has as many permits as is written")
 {
 	const char *name = test_name("permits");
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
+	TEST_SQL(sql);
+	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
 	struct rowlock *held = make(client, name, 2);
 	struct rowlock *says = make(client, name, 2);
 	struct rowlock *asks = make(client, name, ROWLOCK_PERMITS_STORED);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_semaphore_acquire(held, 2, 0, &err));
 	assert_code(rowlock_semaphore_acquire(asks, 1, 0, &err), ROWLOCK_EBUSY,
@@ -284,14 +260,11 @@ CASE(semaphore_has_as_many_permits_as_is_written,
 	end(held);
 	end(says);
 	end(asks);
-	test_client_end(client);
-	test_sql_end(sql);
 }
 
 /* Of each number there is one row, which whoever wants it locks; who waits is
  * told so in his time, and what he holds stays his. */
-CASE(numbers_that_are_locked_by_hand_are_waited_for_in_time,
-     "numbers that are locked by hand are waited for in time")
+CASE("numbers that are locked by hand are waited for in time")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(60000));
@@ -299,7 +272,6 @@ CASE(numbers_that_are_locked_by_hand_are_waited_for_in_time,
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *semaphore;
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 	uint64_t token;
 	int code;

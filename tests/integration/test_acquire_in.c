@@ -56,13 +56,10 @@ static int end_inside(void **state)
 	return 0;
 }
 
-#define INSIDE(function, sentence)                                             \
-	CASE_WITH(function, sentence, begin_inside, end_inside)
+#define INSIDE(sentence) CASE_WITH(sentence, begin_inside, end_inside)
 
 static void assert_is_free(const struct inside *inside)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(inside->rival, 0, &err));
 	assert_ok(rowlock_release(inside->rival, &err));
 }
@@ -75,11 +72,10 @@ static void assert_nothing_open(const struct inside *inside)
 	assert_false(inside->mysql->server_status & SERVER_STATUS_IN_TRANS);
 }
 
-INSIDE(has_it_until_its_transaction_ends, "a transaction has it until it ends")
+INSIDE("a transaction has it until it ends")
 {
 	static const char *const ends[] = { "COMMIT", "ROLLBACK" };
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
 		assert_ok(rowlock_acquire_in_transaction(
@@ -100,11 +96,10 @@ INSIDE(has_it_until_its_transaction_ends, "a transaction has it until it ends")
 		    &err);
 }
 
-INSIDE(its_end_is_the_connections_end, "it ends with its connection")
+INSIDE("it ends with its connection")
 {
 	const struct inside *inside = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire_in_transaction(inside->lock, mysql, 0, &err));
 	mysql_close(mysql);
@@ -163,12 +158,10 @@ static void begin_to_wait(struct waiting *waiting, const struct inside *inside,
 }
 
 /* What was written before is seen, whatever the isolation level. */
-INSIDE(who_waits_reads_what_was_committed_before,
-       "who waits reads what was committed before")
+INSIDE("who waits reads what was committed before")
 {
 	const struct inside *inside = *state;
 	struct waiting waiting;
-	struct rowlock_errinfo err;
 
 	say(inside->mysql,
 	    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
@@ -185,13 +178,11 @@ INSIDE(who_waits_reads_what_was_committed_before,
 	say(inside->mysql, "COMMIT");
 }
 
-INSIDE(a_wait_ends_in_time_or_when_it_is_canceled,
-       "a wait ends in time, or when it is canceled")
+INSIDE("a wait ends in time, or when it is canceled")
 {
 	const struct inside *inside = *state;
 	MYSQL *other = connect_to(test_dsn(), 0);
 	struct waiting waiting;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(inside->rival, 0, &err));
 	assert_code(rowlock_acquire_in_transaction(inside->lock, inside->mysql,
@@ -223,12 +214,10 @@ INSIDE(a_wait_ends_in_time_or_when_it_is_canceled,
 }
 
 /* Longer than the server lets a statement wait. */
-INSIDE(a_wait_outlasts_the_servers_time_out,
-       "a wait outlasts the server's time-out")
+INSIDE("a wait outlasts the server's time-out")
 {
 	const struct inside *inside = *state;
 	struct waiting waiting;
-	struct rowlock_errinfo err;
 
 	say(inside->mysql, "SET SESSION innodb_lock_wait_timeout = 1");
 	assert_ok(rowlock_acquire(inside->rival, 0, &err));
@@ -241,11 +230,9 @@ INSIDE(a_wait_outlasts_the_servers_time_out,
 	say(inside->mysql, "COMMIT");
 }
 
-INSIDE(tokens_are_drawn_with_the_transaction,
-       "tokens are drawn with the transaction")
+INSIDE("tokens are drawn with the transaction")
 {
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 	uint64_t first = 0;
 	uint64_t second = 0;
 	uint64_t third = 0;
@@ -291,11 +278,9 @@ INSIDE(tokens_are_drawn_with_the_transaction,
 
 /* Somebody has its token's row for longer than the server lets a statement
  * wait: that says nothing of the lock. */
-INSIDE(a_token_that_cannot_be_drawn_leaves_the_lock,
-       "a token that cannot be drawn leaves the lock")
+INSIDE("a token that cannot be drawn leaves the lock")
 {
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	say(inside->mysql, "SET SESSION innodb_lock_wait_timeout = 1");
@@ -320,11 +305,9 @@ INSIDE(a_token_that_cannot_be_drawn_leaves_the_lock,
 }
 
 /* So has the lock, and nothing is open that could have read before. */
-INSIDE(a_transaction_that_ended_unnoticed_has_nothing,
-       "a transaction that ended unnoticed has nothing")
+INSIDE("a transaction that ended unnoticed has nothing")
 {
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	for (enum ending ending = 0; ending < ENDINGS; ending++) {
@@ -344,15 +327,13 @@ INSIDE(a_transaction_that_ended_unnoticed_has_nothing,
 }
 
 /* What is asked in it has the time of its own call. */
-INSIDE(a_transaction_may_last_longer_than_a_call,
-       "a transaction may last longer than a call")
+INSIDE("a transaction may last longer than a call")
 {
 	const struct inside *inside = *state;
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
 	struct rowlock_client *client;
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 	uint64_t first = 0;
 	uint64_t second = 0;
 
@@ -386,11 +367,9 @@ static uint64_t statements(const struct inside *inside)
 }
 
 /* The row that the client makes is not where the connection looks. */
-INSIDE(a_row_that_does_not_come_is_not_asked_for_again_and_again,
-       "a row that does not come is not asked for again and again")
+INSIDE("a row that does not come is not asked for again and again")
 {
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 
 	say(inside->mysql, "CREATE TEMPORARY TABLE business_lock (name "
 			   "VARCHAR(100) PRIMARY KEY, info VARCHAR(255), "
@@ -413,10 +392,9 @@ INSIDE(a_row_that_does_not_come_is_not_asked_for_again_and_again,
 }
 
 /* The row would be locked for nobody else in a copy. */
-INSIDE(copy_of_the_table_is_not_locked, "a copy of the table is not locked")
+INSIDE("a copy of the table is not locked")
 {
 	const struct inside *inside = *state;
-	struct rowlock_errinfo err;
 
 	assert_is_free(inside); /* it has a row */
 	say(inside->mysql, "CREATE TEMPORARY TABLE business_lock AS SELECT * "
@@ -429,7 +407,7 @@ INSIDE(copy_of_the_table_is_not_locked, "a copy of the table is not locked")
 	assert_ok(rowlock_release(inside->rival, &err));
 }
 
-INSIDE(what_it_cannot_do_is_refused, "what it cannot do is refused")
+INSIDE("what it cannot do is refused")
 {
 	const struct inside *inside = *state;
 	struct rowlock *lease =
@@ -437,7 +415,6 @@ INSIDE(what_it_cannot_do_is_refused, "what it cannot do is refused")
 	MYSQL *closed = mysql_init(NULL);
 	const my_bool on = 1;
 	const my_bool off = 0;
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_code(rowlock_acquire_in_transaction(inside->lock, NULL, 0, &err),

@@ -34,7 +34,6 @@ static char *repeat(const char *word, int times, const char *end)
 static void refused_name(struct rowlock_client *client, const char *name)
 {
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_new(client, name, NULL, &lock, &err), ROWLOCK_ENAME,
 		    &err);
@@ -42,7 +41,7 @@ static void refused_name(struct rowlock_client *client, const char *name)
 	assert_true(strlen(err.message) > 10);
 }
 
-CASE(names_that_cannot_be_locked, "a name that cannot be locked is refused")
+CASE("a name that cannot be locked is refused")
 {
 	static const char *const names[] = {
 		"",
@@ -58,7 +57,7 @@ CASE(names_that_cannot_be_locked, "a name that cannot be locked is refused")
 		"\xf5\x80\x80\x80",
 		" ",
 	};
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	char *long_name = repeat("\xc3\xa9", 101, "");
 	size_t i;
 
@@ -66,10 +65,9 @@ CASE(names_that_cannot_be_locked, "a name that cannot be locked is refused")
 		refused_name(client, names[i]);
 	refused_name(client, long_name);
 	free(long_name);
-	test_client_end(client);
 }
 
-CASE(the_longest_name_can_be_locked, "a name of 100 characters is not cut")
+CASE("a name of 100 characters is not cut")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	/* 100 characters of four bytes; two names that differ in the last. */
@@ -78,7 +76,6 @@ CASE(the_longest_name_can_be_locked, "a name of 100 characters is not cut")
 	struct rowlock *a = test_lock(client, ROWLOCK_LEASE, 0, one);
 	struct rowlock *b =
 	    test_lock(client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, two);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(a, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_acquire(b, (uint64_t) test_patience_ms(), &err));
@@ -96,7 +93,6 @@ static void refused_client(struct rowlock_client_options options, int want,
 			   const char *named)
 {
 	struct rowlock_client *client = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_client_new(&options, &client, &err), want, &err);
 	assert_null(client);
@@ -111,7 +107,7 @@ static void refused_client(struct rowlock_client_options options, int want,
 		refused_client(o_, ROWLOCK_EINVAL, #field);                    \
 	} while (0)
 
-CASE(client_options_out_of_range, "a client's options are checked and named")
+CASE("a client's options are checked and named")
 {
 	struct rowlock_client_options options = test_client_options(1000);
 	char *program = repeat("x", 256, "");
@@ -136,7 +132,7 @@ CASE(client_options_out_of_range, "a client's options are checked and named")
 	free(program);
 }
 
-CASE(ttls_at_the_bounds_are_taken, "a TTL of one second or one day is taken")
+CASE("a TTL of one second or one day is taken")
 {
 	static const uint64_t ttls[] = { 1000, 86400000 };
 	size_t i;
@@ -145,7 +141,6 @@ CASE(ttls_at_the_bounds_are_taken, "a TTL of one second or one day is taken")
 		struct rowlock_client *client = test_client(ttls[i]);
 		struct rowlock *lock =
 		    test_lock(client, ROWLOCK_LEASE, 0, test_name("bound"));
-		struct rowlock_errinfo err;
 
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		assert_true(rowlock_remaining_ms(lock) <= ttls[i]);
@@ -159,7 +154,6 @@ static void refused_lock(struct rowlock_client *client,
 			 struct rowlock_options options, const char *named)
 {
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_new(client, "x", &options, &lock, &err),
 		    ROWLOCK_EINVAL, &err);
@@ -175,9 +169,9 @@ static void refused_lock(struct rowlock_client *client,
 		refused_lock(client, o_, #field);                              \
 	} while (0)
 
-CASE(lock_options_out_of_range, "a lock's options are checked and named")
+CASE("a lock's options are checked and named")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	char *info = repeat("x", 256, "");
 
 	REFUSED_LOCK(client, max_hold_ms, 999);
@@ -188,15 +182,13 @@ CASE(lock_options_out_of_range, "a lock's options are checked and named")
 	REFUSED_LOCK(client, info, "line\nfeed");
 	REFUSED_LOCK(client, size, 3);
 	free(info);
-	test_client_end(client);
 }
 
-CASE(calls_out_of_turn, "calls out of turn are refused and change nothing")
+CASE("calls out of turn are refused and change nothing")
 {
 	const char *name = test_name("turn");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 	struct test_sql *sql = test_sql_open();
 	char *before, *after;
 	uint64_t token;
@@ -246,8 +238,7 @@ static void refused_dsn(const char *change, int want, const char *named)
 	free(dsn);
 }
 
-CASE(servers_that_do_not_let_us_in,
-     "a server that does not let us in is told apart")
+CASE("a server that does not let us in is told apart")
 {
 	refused_dsn("password=wrong", ROWLOCK_EAUTH, NULL);
 	refused_dsn("user=nobody-of-this-name", ROWLOCK_EAUTH, NULL);
@@ -256,11 +247,10 @@ CASE(servers_that_do_not_let_us_in,
 	refused_dsn("host=127.0.0.1;port=1", ROWLOCK_ECONNECT, "127.0.0.1");
 }
 
-CASE(no_password_in_messages, "no message shows a password")
+CASE("no message shows a password")
 {
 	struct rowlock_client_options options = test_client_options(TTL_MS);
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	char *dsn = dsn_but("password=hunter2");
 
 	options.dsn = dsn;
@@ -346,11 +336,10 @@ static uint64_t wrong_with_null(struct rowlock_client *client,
 	return wrong;
 }
 
-CASE(null_is_refused, "NULL is refused")
+CASE("NULL is refused")
 {
-	struct rowlock_client *client = test_client(1000);
-	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(1000));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, "job"));
 
 	assert_int_equal(wrong_with_null(client, lock), 0);
 	assert_code(rowlock_acquire(NULL, 0, &err), ROWLOCK_EINVAL, &err);
@@ -367,10 +356,9 @@ CASE(null_is_refused, "NULL is refused")
 	rowlock_observer_free(NULL);
 	rowlock_client_free(NULL);
 	rowlock_free(NULL);
-	test_end(lock, client);
 }
 
-CASE(words_for_every_code, "every code has words of its own")
+CASE("every code has words of its own")
 {
 	int code;
 

@@ -19,7 +19,6 @@ static void refused(int want, const char *named)
 {
 	struct rowlock_client_options options = test_client_options(10000);
 	struct rowlock_client *client = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_client_new(&options, &client, &err), want, &err);
 	assert_null(client);
@@ -50,8 +49,7 @@ static void spoilt_by(const char *spoil, const char *mend, const char *named)
 	test_sql_end(root);
 }
 
-CASE(a_database_without_tables,
-     "a database without tables is refused, with the command")
+CASE("a database without tables is refused, with the command")
 {
 	struct test_sql *root = test_server_root();
 	const char *before = test_dsn();
@@ -73,13 +71,13 @@ CASE(a_database_without_tables,
 	test_sql_end(root);
 }
 
-CASE(a_table_is_missing, "a missing table is named")
+CASE("a missing table is named")
 {
 	spoilt_by("RENAME TABLE lock_token TO lock_token_away",
 		  "RENAME TABLE lock_token_away TO lock_token", "lock_token");
 }
 
-CASE(an_older_schema, "an older schema is refused, with the command")
+CASE("an older schema is refused, with the command")
 {
 	struct test_sql *root = test_server_root();
 
@@ -91,14 +89,14 @@ CASE(an_older_schema, "an older schema is refused, with the command")
 	test_sql_end(root);
 }
 
-CASE(a_newer_schema, "a newer schema is refused")
+CASE("a newer schema is refused")
 {
 	spoilt_by("INSERT INTO rowlock_schema VALUES (999, REPEAT('0', 64), "
 		  "UTC_TIMESTAMP(6), NULL)",
 		  "DELETE FROM rowlock_schema WHERE version = 999", "999");
 }
 
-CASE(another_engine, "a table of another engine is refused")
+CASE("a table of another engine is refused")
 {
 	spoilt_by("ALTER TABLE business_lease ENGINE = MyISAM",
 		  "ALTER TABLE business_lease ENGINE = InnoDB",
@@ -107,7 +105,7 @@ CASE(another_engine, "a table of another engine is refused")
 		  "ALTER TABLE business_lock ENGINE = InnoDB", "business_lock");
 }
 
-CASE(another_collation, "a name column that ignores case is refused")
+CASE("a name column that ignores case is refused")
 {
 	spoilt_by("ALTER TABLE business_lock MODIFY name VARCHAR(100) "
 		  "CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL",
@@ -118,8 +116,7 @@ CASE(another_collation, "a name column that ignores case is refused")
 
 /* Refused where a client begins; one that is there finds the name busy, and
  * leaves the row of the other's hold as it is. */
-CASE(a_key_that_is_a_prefix,
-     "a key that is a prefix of the name is refused, and renames no hold")
+CASE("a key that is a prefix of the name is refused, and renames no hold")
 {
 	static const char back[] = "ALTER TABLE business_lease DROP PRIMARY "
 				   "KEY, ADD PRIMARY KEY (name, slot)";
@@ -129,7 +126,6 @@ CASE(a_key_that_is_a_prefix,
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(60000);
 	struct rowlock *held = test_lock(client, ROWLOCK_LEASE, 0, "prefix-1");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	test_sql(root, "%s", prefix);
@@ -149,7 +145,7 @@ CASE(a_key_that_is_a_prefix,
 	spoilt_by(prefix, back, "first characters");
 }
 
-CASE(another_type, "a column of another type is refused")
+CASE("a column of another type is refused")
 {
 	spoilt_by("ALTER TABLE business_lease MODIFY attempt INT UNSIGNED "
 		  "NOT NULL",
@@ -158,7 +154,7 @@ CASE(another_type, "a column of another type is refused")
 		  "attempt");
 }
 
-CASE(a_column_is_missing, "a missing column is named")
+CASE("a missing column is named")
 {
 	spoilt_by("ALTER TABLE lease_session DROP COLUMN breaks",
 		  "ALTER TABLE lease_session ADD COLUMN breaks BIGINT "
@@ -168,7 +164,7 @@ CASE(a_column_is_missing, "a missing column is named")
 
 /* Nobody but somebody at a prompt can bring a name there. Of the draws that
  * share its packet the others are drawn. */
-CASE(a_token_at_the_bound, "a token at the bound is told, with what to type")
+CASE("a token at the bound is told, with what to type")
 {
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
@@ -179,7 +175,6 @@ CASE(a_token_at_the_bound, "a token at the bound is told, with what to type")
 		const char *name = test_name("bound");
 		struct rowlock *lock =
 		    test_lock(client, strategies[i], 0, name);
-		struct rowlock_errinfo err;
 		uint64_t token = 0;
 		char *row;
 
@@ -217,8 +212,7 @@ CASE(a_token_at_the_bound, "a token at the bound is told, with what to type")
 /* Which has been written over what was collected: new names start above that
  * again. Meanwhile no name draws: not one that has drawn before either, as the
  * row that would be made for it is checked first. */
-CASE(a_floor_at_the_bound_is_said,
-     "so is a floor, and its advice keeps what it stands for")
+CASE("so is a floor, and its advice keeps what it stands for")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(60000);
@@ -226,7 +220,6 @@ CASE(a_floor_at_the_bound_is_said,
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("floor"));
 	struct rowlock *drawn =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("drawn"));
-	struct rowlock_errinfo err;
 	uint64_t token = 0, last = 0;
 	char *update;
 
@@ -258,14 +251,12 @@ CASE(a_floor_at_the_bound_is_said,
 	test_sql_end(root);
 }
 
-CASE(a_server_that_takes_no_writes,
-     "a server that takes no writes is told apart")
+CASE("a server that takes no writes is told apart")
 {
 	struct test_sql *root = test_server_root();
 	const char *name = test_name("readonly");
 	struct rowlock_client *client = test_client(10000);
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 
 	test_sql(root, "SET GLOBAL read_only = 1");
 	refused(ROWLOCK_EREADONLY, NULL);
@@ -286,7 +277,6 @@ static void no_room(enum rowlock_strategy strategy)
 	const char *name = test_name("no-room");
 	struct rowlock *lock = test_lock(client, strategy, 0, name);
 	struct rowlock *rival = test_lock(other, strategy, 0, name);
-	struct rowlock_errinfo err;
 	uint64_t since = test_now_ns();
 	uint64_t token;
 
@@ -314,21 +304,18 @@ static void no_room(enum rowlock_strategy strategy)
 	test_sql_end(root);
 }
 
-CASE(a_lease_lives_without_prepared_statements,
-     "a lease lives without prepared statements")
+CASE("a lease lives without prepared statements")
 {
 	no_room(ROWLOCK_LEASE);
 }
 
-CASE(a_row_lives_without_prepared_statements,
-     "a row lives without prepared statements")
+CASE("a row lives without prepared statements")
 {
 	no_room(ROWLOCK_ROW);
 }
 
 /* The release is a statement that no connection has prepared yet. */
-CASE(a_server_that_prepares_nothing_more,
-     "a row is let go where nothing more can be prepared")
+CASE("a row is let go where nothing more can be prepared")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(10000);
@@ -336,7 +323,6 @@ CASE(a_server_that_prepares_nothing_more,
 	const char *name = test_name("unprepared");
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rowlock *rival = test_lock(other, ROWLOCK_ROW, 0, name);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	test_sql(root, "SET GLOBAL max_prepared_stmt_count = 0");
@@ -352,7 +338,7 @@ CASE(a_server_that_prepares_nothing_more,
 }
 
 /* A global setting would change our sessions if they did not set their own. */
-CASE(odd_global_settings_do_no_harm, "odd global settings do no harm")
+CASE("odd global settings do no harm")
 {
 	static const char *const odd[][2] = {
 		{ "autocommit = 0", "autocommit = 1" },
@@ -369,7 +355,6 @@ CASE(odd_global_settings_do_no_harm, "odd global settings do no harm")
 	for (i = 0; i < TEST_SIZE(odd); i++) {
 		const char *name = test_name("odd");
 		struct rowlock_client *client, *other;
-		struct rowlock_errinfo err;
 		struct rowlock *a, *b;
 
 		test_sql(root, "SET GLOBAL %s", odd[i][0]);
@@ -392,13 +377,12 @@ CASE(odd_global_settings_do_no_harm, "odd global settings do no harm")
 	test_sql_end(root);
 }
 
-CASE(a_full_server, "a server without room for connections is told apart")
+CASE("a server without room for connections is told apart")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client = test_client(test_ttl_ms(1500));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("full"));
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	test_sql(root, "SET GLOBAL max_connections = 10");
@@ -464,8 +448,7 @@ static void outlasted(const char *away, const char *back)
 	test_sql_end(root);
 }
 
-CASE(a_wait_outlasts_a_refusal_of_what_worked_before,
-     "a wait outlasts a refusal of what worked before")
+CASE("a wait outlasts a refusal of what worked before")
 {
 	outlasted("ALTER USER rowlock ACCOUNT LOCK",
 		  "ALTER USER rowlock ACCOUNT UNLOCK");

@@ -17,17 +17,15 @@
 /* As who empties a table does it: nobody is told. */
 static void delete_by_hand(const char *name)
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 
 	assert_true(test_sql(sql,
 			     "DELETE FROM business_lease WHERE name = '%s' "
 			     "ORDER BY slot LIMIT 1",
 			     name) == 1);
-	test_sql_end(sql);
 }
 
-CASE(a_row_deleted_by_hand_is_missed,
-     "a row that is deleted is missed by the next beat")
+CASE("a row that is deleted is missed by the next beat")
 {
 	const char *name = test_name("deleted");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
@@ -55,7 +53,7 @@ static void set_lost(struct rowlock *lock, void *arg)
 }
 
 /* One of several rows is enough. */
-CASE(a_row_of_several_is_missed, "one row of several that is deleted is missed")
+CASE("one row of several that is deleted is missed")
 {
 	const char *names[] = { test_name("one"), test_name("two"),
 				test_name("permits"), test_name("reader"),
@@ -64,7 +62,6 @@ CASE(a_row_of_several_is_missed, "one row of several that is deleted is missed")
 	struct test_event lost[4];
 	struct rowlock *locks[4];
 	struct rowlock *others[2];
-	struct rowlock_errinfo err;
 
 	assert_ok(
 	    rowlock_multilock_new(client, names, 2, NULL, &locks[0], &err));
@@ -98,8 +95,7 @@ CASE(a_row_of_several_is_missed, "one row of several that is deleted is missed")
 
 /* A dump that is restored brings back the session as it was, and rows of names
  * that were given back. */
-CASE(a_restored_session_is_given_up,
-     "a session that a dump brings back as it was is given up")
+CASE("a session that a dump brings back as it was is given up")
 {
 	const char *name = test_name("restored");
 	const char *back = test_name("back");
@@ -107,9 +103,8 @@ CASE(a_restored_session_is_given_up,
 	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
 	struct rowlock_client *other = test_client(ttl);
 	struct rowlock *lock = test_lock(other, ROWLOCK_LEASE, 0, back);
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	uint64_t began = test_now_ns();
-	struct rowlock_errinfo err;
 	uint64_t session;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -133,7 +128,6 @@ CASE(a_restored_session_is_given_up,
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_end(lock, other);
 	test_actor_end(&actor);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -39,7 +39,6 @@ static void nothing(struct rowlock *lock)
 
 static void pairs(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	int i;
 
 	for (i = 0; i < PAIRS; i++) {
@@ -50,7 +49,6 @@ static void pairs(struct rowlock *lock)
 
 static void tries(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	int i;
 
 	for (i = 0; i < PAIRS; i++)
@@ -60,7 +58,6 @@ static void tries(struct rowlock *lock)
 
 static void reentries(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	int i;
 
 	for (i = 0; i < PAIRS; i++)
@@ -83,25 +80,22 @@ static void costs_two(enum rowlock_strategy strategy)
 	test_sql_end(sql);
 }
 
-CASE(a_lease_costs_two_statements,
-     "a lease costs one statement to acquire, one to release")
+CASE("a lease costs one statement to acquire, one to release")
 {
 	costs_two(ROWLOCK_LEASE);
 }
 
-CASE(a_row_costs_two_statements,
-     "a row costs one statement to acquire, one to release")
+CASE("a row costs one statement to acquire, one to release")
 {
 	costs_two(ROWLOCK_ROW);
 }
 
-CASE(reentry_costs_nothing, "re-entry costs no statement")
+CASE("re-entry costs no statement")
 {
 	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("again"));
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(count(sql, reentries, lock), 0);
@@ -143,7 +137,7 @@ static void a_try_costs(enum rowlock_strategy strategy)
 	test_actor_end(&actor);
 }
 
-CASE(a_try_on_a_busy_name_is_cheap, "a try on a busy name is two round trips")
+CASE("a try on a busy name is two round trips")
 {
 	a_try_costs(ROWLOCK_LEASE);
 	a_try_costs(ROWLOCK_ROW);
@@ -202,15 +196,13 @@ static struct sight look_later(struct test_sql *sql, const char *name,
 	return sight;
 }
 
-CASE(a_beat_is_few_statements_for_all_holds,
-     "a beat is one statement, and a look for 256 holds another")
+CASE("a beat is one statement, and a look for 256 holds another")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(1500));
 	struct test_sql *sql = test_sql_open();
 	uint64_t asked = 0, spent, beaten;
 	struct sight first, last;
 	struct rowlock *locks[HOLDS];
-	struct rowlock_errinfo err;
 	int i;
 
 	for (i = 0; i < HOLDS; i++) {

@@ -29,20 +29,18 @@ static void killed_while_another_waits(enum rowlock_strategy strategy,
 	test_actor_end(&b);
 }
 
-CASE(a_killed_holder_frees_its_row,
-     "a killed holder's row is free for the next one")
+CASE("a killed holder's row is free for the next one")
 {
 	killed_while_another_waits(ROWLOCK_ROW, 10000);
 }
 
-CASE(a_killed_holder_frees_its_lease,
-     "a killed holder's lease is free after its TTL")
+CASE("a killed holder's lease is free after its TTL")
 {
 	killed_while_another_waits(ROWLOCK_LEASE, test_ttl_ms(1000));
 }
 
 /* The session's time is moved on by hand, so that nobody has to sleep. */
-CASE(a_try_frees_a_dead_holder, "a try frees a dead holder, without a daemon")
+CASE("a try frees a dead holder, without a daemon")
 {
 	const char *name = test_name("dead");
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 30000);
@@ -75,7 +73,7 @@ CASE(a_try_frees_a_dead_holder, "a try frees a dead holder, without a daemon")
 	test_actor_end(&b);
 }
 
-CASE(a_lease_without_session_is_dead, "a lease without a session is dead")
+CASE("a lease without a session is dead")
 {
 	const char *name = test_name("orphan");
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 30000);
@@ -94,8 +92,7 @@ CASE(a_lease_without_session_is_dead, "a lease without a session is dead")
 
 /* Evicted against its will: by the rules nobody does this to who beats, but
  * a DBA can. The holder must learn it and must not draw. */
-CASE(an_evicted_client_starts_anew,
-     "a client that was evicted knows, and starts anew")
+CASE("a client that was evicted knows, and starts anew")
 {
 	const char *name = test_name("evicted");
 	struct test_actor a =

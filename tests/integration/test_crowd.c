@@ -20,7 +20,6 @@ struct person {
 
 static void *want_it(void *arg)
 {
-	struct rowlock_errinfo err;
 	struct person *person = arg;
 
 	person->code = rowlock_acquire(person->lock, ROWLOCK_FOREVER, &err);
@@ -71,7 +70,6 @@ static uint64_t crowd(enum rowlock_strategy strategy)
 	const char *name = test_name("crowd");
 	uint64_t peak = 0, began;
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock *first;
 	size_t i;
 
@@ -101,8 +99,7 @@ static uint64_t crowd(enum rowlock_strategy strategy)
 	return peak;
 }
 
-CASE(a_crowd_needs_two_lease_connections,
-     "a thousand threads get one lease by two connections")
+CASE("a thousand threads get one lease by two connections")
 {
 	uint64_t peak = crowd(ROWLOCK_LEASE);
 
@@ -112,8 +109,7 @@ CASE(a_crowd_needs_two_lease_connections,
 	assert_true(peak <= 4);
 }
 
-CASE(a_crowd_needs_one_row_connection,
-     "a thousand threads get one row by one connection")
+CASE("a thousand threads get one row by one connection")
 {
 	uint64_t peak = crowd(ROWLOCK_ROW);
 

@@ -77,7 +77,6 @@ static void await_connections(struct test_sql *sql, uint64_t n)
 
 static void cycle(struct rowlock *lock, int n)
 {
-	struct rowlock_errinfo err;
 	int i;
 
 	for (i = 0; i < n; i++) {
@@ -89,10 +88,10 @@ static void cycle(struct rowlock *lock, int n)
 static void cycles(enum rowlock_strategy strategy)
 {
 	int n = test_slowness() > 1 ? 1000 : 10000;
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(30000);
+	TEST_SQL(sql);
+	TEST_CLIENT(client, test_client(30000));
 	const char *name = test_name("cycles");
-	struct rowlock *lock = test_lock(client, strategy, 0, name);
+	TEST_LOCK(lock, test_lock(client, strategy, 0, name));
 	struct census before, after;
 	uint64_t began;
 
@@ -110,16 +109,14 @@ static void cycles(enum rowlock_strategy strategy)
 		sql, "SELECT COUNT(*) FROM business_lease WHERE name = '%s'",
 		name),
 	    0);
-	test_end(lock, client);
-	test_sql_end(sql);
 }
 
-CASE(lease_cycles_leave_nothing, "ten thousand leases leave nothing behind")
+CASE("ten thousand leases leave nothing behind")
 {
 	cycles(ROWLOCK_LEASE);
 }
 
-CASE(row_cycles_leave_nothing, "ten thousand rows leave nothing behind")
+CASE("ten thousand rows leave nothing behind")
 {
 	cycles(ROWLOCK_ROW);
 }
@@ -139,9 +136,9 @@ static void use_a_client(void)
 	test_client_end(client);
 }
 
-CASE(clients_leave_nothing, "a hundred clients leave nothing behind")
+CASE("a hundred clients leave nothing behind")
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct census before, after;
 	int i;
 
@@ -154,7 +151,6 @@ CASE(clients_leave_nothing, "a hundred clients leave nothing behind")
 	after = take_census(sql);
 	assert_same(&before, &after);
 	assert_int_equal(after.sessions, 0);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -8,10 +8,10 @@
 
 /* ------------------------------------------------- lost bells and ghosts */
 
-CASE(lease_outlives_its_lost_bell, "lease outlives its lost bell")
+CASE("lease outlives its lost bell")
 {
 	const char *name = test_name("lost");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor second = holder_of(sql, name, LONG_TTL_MS);
 	struct test_actor third = actor(name, LONG_TTL_MS);
 	uint64_t owner;
@@ -31,12 +31,10 @@ CASE(lease_outlives_its_lost_bell, "lease outlives its lost bell")
 	await_free(sql, name);
 	test_actor_end(&third);
 	test_actor_end(&second);
-	test_sql_end(sql);
 }
 
 /* The server ends a connection after a TTL, here 2 s, without a word. */
-CASE(first_in_line_keeps_its_bell_while_it_asks,
-     "first in line keeps its bell while it asks")
+CASE("first in line keeps its bell while it asks")
 {
 	struct rowlock_client *client = client_of(4, test_ttl_ms(1000));
 	struct rowlock *own =
@@ -80,11 +78,11 @@ CASE(first_in_line_keeps_its_bell_while_it_asks,
 
 /* Somebody who has nothing to do with it has its bell, and keeps it. Who waits
  * looks when the holder's session could have ended. */
-CASE(ghost_keeps_nobody_out, "ghost keeps nobody out")
+CASE("ghost keeps nobody out")
 {
 	const char *name = test_name("ghost");
-	struct test_sql *sql = test_sql_open();
-	struct test_sql *ghost = test_sql_open();
+	TEST_SQL(sql);
+	TEST_SQL(ghost);
 	uint64_t ttl = test_ttl_ms(2000);
 	struct test_actor first = actor(name, ttl);
 	struct test_actor second = actor(name, ttl);
@@ -102,18 +100,15 @@ CASE(ghost_keeps_nobody_out, "ghost keeps nobody out")
 	gives_it_back(&second);
 	test_actor_end(&second);
 	test_actor_end(&first);
-	test_sql_end(ghost);
-	test_sql_end(sql);
 }
 
 /* Any account may take any user-level lock; but without the secret it can tell
  * neither which one is a name's, nor by it whether anybody waits. */
-CASE(who_knows_no_secret_is_in_nobodys_way,
-     "who knows no secret is in nobody's way")
+CASE("who knows no secret is in nobody's way")
 {
 	const char *name = test_name("secret");
-	struct test_sql *sql = test_sql_open();
-	struct test_sql *stranger = test_sql_open();
+	TEST_SQL(sql);
+	TEST_SQL(stranger);
 	uint64_t id = test_sql_number(stranger, "SELECT CONNECTION_ID()");
 	uint64_t ttl = test_ttl_ms(60000);
 	struct test_actor second = actor(name, ttl);
@@ -137,8 +132,6 @@ CASE(who_knows_no_secret_is_in_nobodys_way,
 	gives_it_back(&second);
 	test_actor_end(&second);
 	test_actor_end(&first);
-	test_sql_end(stranger);
-	test_sql_end(sql);
 }
 
 /* -------------------------------------------------------- ends of holds */
@@ -155,7 +148,6 @@ static void ends_without_a_bell(void (*end)(struct test_sql *sql,
 	struct rowlock_client *client = client_of(4, ttl_ms);
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 	struct test_actor holder;
 	struct waiter waiter;
 
@@ -183,8 +175,6 @@ static void ends_without_a_bell(void (*end)(struct test_sql *sql,
 static void by_release(struct test_sql *sql, struct rowlock_client *client,
 		       struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	(void) sql;
 	(void) client;
 	assert_ok(rowlock_release(lock, &err));
@@ -194,7 +184,6 @@ static void by_release(struct test_sql *sql, struct rowlock_client *client,
 static void lost(struct test_sql *sql, struct rowlock *lock)
 {
 	uint64_t since = test_now_ns();
-	struct rowlock_errinfo err;
 
 	while (rowlock_held(lock))
 		test_keep_waiting(since, "the hold of '%s' to be lost",
@@ -206,8 +195,6 @@ static void lost(struct test_sql *sql, struct rowlock *lock)
 static void by_break(struct test_sql *sql, struct rowlock_client *client,
 		     struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(
 	    rowlock_break(client, ROWLOCK_LEASE, rowlock_name(lock), &err));
 	lost(sql, lock);
@@ -227,15 +214,13 @@ static void by_eviction(struct test_sql *sql, struct rowlock_client *client,
 static void by_hand(struct test_sql *sql, struct rowlock_client *client,
 		    struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	(void) client;
 	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 rowlock_name(lock));
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 
-CASE(no_bell_outlives_its_hold, "no bell outlives its hold")
+CASE("no bell outlives its hold")
 {
 	ends_without_a_bell(by_release, LONG_TTL_MS);
 	ends_without_a_bell(by_hand, LONG_TTL_MS);

@@ -57,7 +57,6 @@ static struct rowlock_observer *observe(struct rowlock_client *client,
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_observer *observer = NULL;
-	struct rowlock_errinfo err;
 
 	*seen = (struct seen){ .event = test_event_new() };
 	options.interval_ms = INTERVAL_MS;
@@ -82,7 +81,6 @@ static struct rowlock *candidate(struct rowlock_client *client,
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *election = NULL;
-	struct rowlock_errinfo err;
 
 	options.lock_options = &lock;
 	lock.strategy = strategy;
@@ -94,12 +92,10 @@ static struct rowlock *candidate(struct rowlock_client *client,
 
 static void end_candidate(struct rowlock *election)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(election, &err));
 }
 
-CASE(observer_is_told_of_each_leader, "an observer is told of each leader")
+CASE("an observer is told of each leader")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
@@ -109,7 +105,6 @@ CASE(observer_is_told_of_each_leader, "an observer is told of each leader")
 	struct rowlock *b =
 	    candidate(other, name, ROWLOCK_LEASE, "10.0.0.2:80");
 	struct rowlock_observer *observer;
-	struct rowlock_errinfo err;
 	struct seen seen;
 	uint64_t term;
 
@@ -157,26 +152,23 @@ static uint64_t make_old(struct test_sql *sql, const char *name)
 /* A client looks for old ones once in an hour, the first time at once. */
 static void collect_tokens(void)
 {
-	struct rowlock_client *client = test_client(60000);
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(60000));
 
 	assert_ok(rowlock_reap(client, NULL, NULL, &err));
-	test_client_end(client);
 }
 
 /* Its term is collected before the observer looks again. */
-CASE(the_end_of_a_long_reign_is_told, "the end of a long reign is told")
+CASE("the end of a long reign is told")
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("long");
 	struct rowlock *election = candidate(client, name, ROWLOCK_LEASE, NULL);
 	struct rowlock_observer *observer = NULL;
 	struct rowlock_observer *other;
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct seen seen = { .event = test_event_new() };
 	struct seen others;
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	assert_ok(rowlock_acquire(election, 0, &err));
@@ -199,20 +191,17 @@ CASE(the_end_of_a_long_reign_is_told, "the end of a long reign is told")
 	assert_true(seen.term == term);
 	end_observer(other, &others);
 	end_observer(observer, &seen);
-	test_sql_end(sql);
-	test_client_end(client);
 }
 
 /* A lock's holder leads, too: they are one. */
-CASE(holder_of_the_lock_leads, "the holder of the lock leads")
+CASE("the holder of the lock leads")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("one");
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(10000));
 	struct rowlock *election = candidate(client, name, ROWLOCK_LEASE, NULL);
 	struct rowlock_observer *observer;
-	struct rowlock_errinfo err;
 	struct seen seen;
 	int64_t token;
 
@@ -230,7 +219,6 @@ CASE(holder_of_the_lock_leads, "the holder of the lock leads")
 	end_observer(observer, &seen);
 	end_candidate(election);
 	test_actor_end(&actor);
-	test_client_end(client);
 }
 
 static void note_loss(struct rowlock *election, void *arg)
@@ -241,11 +229,10 @@ static void note_loss(struct rowlock *election, void *arg)
 
 static void broken_leader_is_told(enum rowlock_strategy strategy)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("broken");
 	struct rowlock *election = candidate(client, name, strategy, NULL);
 	struct test_event lost = test_event_new();
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	rowlock_on_lost(election, note_loss, &lost);
@@ -260,15 +247,14 @@ static void broken_leader_is_told(enum rowlock_strategy strategy)
 	assert_ok(rowlock_release(election, &err));
 	end_candidate(election);
 	test_event_end(&lost);
-	test_client_end(client);
 }
 
-CASE(broken_leader_is_told_lease, "a leader that was broken is told (lease)")
+CASE("a leader that was broken is told (lease)")
 {
 	broken_leader_is_told(ROWLOCK_LEASE);
 }
 
-CASE(broken_leader_is_told_row, "a leader that was broken is told (row)")
+CASE("a leader that was broken is told (row)")
 {
 	broken_leader_is_told(ROWLOCK_ROW);
 }
@@ -305,11 +291,10 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("fork");
 	struct rowlock *election = NULL;
 	struct rowlock_observer *observer;
-	struct rowlock_errinfo err;
 	struct seen seen;
 	int status;
 	pid_t pid;
@@ -331,25 +316,21 @@ static void a_child_of_fork_has_nothing_of_it(enum rowlock_strategy strategy,
 	assert_ok(rowlock_release(election, &err));
 	end_observer(observer, &seen);
 	end_candidate(election);
-	test_client_end(client);
 }
 
-CASE(a_child_of_fork_has_nothing_of_a_leader,
-     "a child of fork() has nothing of a leader")
+CASE("a child of fork() has nothing of a leader")
 {
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 0);
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 5);
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_ROW, 0);
 }
 
-CASE(election_costs_what_its_lock_costs,
-     "an election costs what its lock costs")
+CASE("an election costs what its lock costs")
 {
-	struct rowlock_client *client = test_client(60000);
+	TEST_CLIENT(client, test_client(60000));
 	struct rowlock *election =
 	    candidate(client, test_name("cost"), ROWLOCK_LEASE, NULL);
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
+	TEST_SQL(sql);
 	uint64_t before, cost, least = UINT64_MAX;
 
 	for (int round = 0; round < 5; round++) {
@@ -370,8 +351,6 @@ CASE(election_costs_what_its_lock_costs,
 	/* BEGIN, INSERT, draw, COMMIT; DELETE. */
 	assert_true(least <= 5);
 	end_candidate(election);
-	test_sql_end(sql);
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

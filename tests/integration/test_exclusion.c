@@ -34,17 +34,17 @@ static void excludes_processes(enum rowlock_strategy strategy)
 	test_actor_end(&b);
 }
 
-CASE(lease_excludes_processes, "a lease is held by one process at a time")
+CASE("a lease is held by one process at a time")
 {
 	excludes_processes(ROWLOCK_LEASE);
 }
 
-CASE(row_excludes_processes, "a row is held by one process at a time")
+CASE("a row is held by one process at a time")
 {
 	excludes_processes(ROWLOCK_ROW);
 }
 
-CASE(strategies_are_two_locks, "one name under two strategies is two locks")
+CASE("one name under two strategies is two locks")
 {
 	const char *name = test_name("two");
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
@@ -67,7 +67,7 @@ static void make_row(struct test_sql *sql, const char *name)
 		 name);
 }
 
-CASE(a_hand_keeps_us_out, "a SELECT FOR UPDATE by hand keeps our row lock out")
+CASE("a SELECT FOR UPDATE by hand keeps our row lock out")
 {
 	const char *name = test_name("hand");
 	struct test_actor actor = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
@@ -89,7 +89,7 @@ CASE(a_hand_keeps_us_out, "a SELECT FOR UPDATE by hand keeps our row lock out")
 	test_actor_end(&actor);
 }
 
-CASE(we_keep_a_hand_out, "our row lock keeps a SELECT FOR UPDATE by hand out")
+CASE("our row lock keeps a SELECT FOR UPDATE by hand out")
 {
 	const char *name = test_name("hand");
 	struct test_actor actor = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
@@ -118,9 +118,9 @@ CASE(we_keep_a_hand_out, "our row lock keeps a SELECT FOR UPDATE by hand out")
 	test_actor_end(&actor);
 }
 
-CASE(names_differ_by_bytes, "names are compared byte by byte")
+CASE("names are compared byte by byte")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	static const char *const words[] = { "Job",
 					     "job",
 					     "j\xc3\xb6"
@@ -131,7 +131,6 @@ CASE(names_differ_by_bytes, "names are compared byte by byte")
 					     "\xf0\x9f\x94\x92" };
 	struct rowlock *locks[2 * TEST_SIZE(words)];
 	const char *base = test_name("bytes");
-	struct rowlock_errinfo err;
 	size_t i, n = TEST_SIZE(words);
 	char name[128];
 
@@ -146,7 +145,6 @@ CASE(names_differ_by_bytes, "names are compared byte by byte")
 		assert_ok(rowlock_release(locks[i], &err));
 		test_lock_end(locks[i]);
 	}
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

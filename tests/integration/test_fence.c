@@ -57,8 +57,7 @@ static int end_site(void **state)
 	return 0;
 }
 
-#define FENCE(function, sentence)                                              \
-	CASE_WITH(function, sentence, begin_site, end_site)
+#define FENCE(sentence) CASE_WITH(sentence, begin_site, end_site)
 
 static void assert_passed(const struct site *site, uint64_t token,
 			  uint64_t passes)
@@ -74,12 +73,12 @@ static void assert_passed(const struct site *site, uint64_t token,
 }
 
 /* A transaction of the holder with @token; what its fence says. */
-static int pay(MYSQL *mysql, uint64_t token, struct rowlock_errinfo *err)
+static int pay(MYSQL *mysql, uint64_t token, struct rowlock_errinfo *reterr)
 {
 	int code;
 
 	say(mysql, "START TRANSACTION");
-	code = rowlock_fence(mysql, "account/1", token, err);
+	code = rowlock_fence(mysql, "account/1", token, reterr);
 	if (!code)
 		say(mysql, "UPDATE " ACCOUNTS
 			   " SET balance = balance - 10 WHERE id = 1");
@@ -87,11 +86,9 @@ static int pay(MYSQL *mysql, uint64_t token, struct rowlock_errinfo *err)
 	return code;
 }
 
-FENCE(an_earlier_holder_does_not_write_behind_a_later_one,
-      "an earlier holder does not write behind a later one")
+FENCE("an earlier holder does not write behind a later one")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(pay(site->mysql, 7, &err));
 	assert_passed(site, 7, 1);
@@ -120,11 +117,9 @@ FENCE(an_earlier_holder_does_not_write_behind_a_later_one,
 
 /* What a snapshot shows is not what counts, and no mode of the session makes a
  * warning of it. */
-FENCE(it_sees_what_is_committed,
-      "it sees what is committed, whatever a snapshot shows")
+FENCE("it sees what is committed, whatever a snapshot shows")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	say(site->mysql, "SET SESSION sql_mode = ''");
 	say(site->mysql, "SET SESSION TRANSACTION ISOLATION LEVEL "
@@ -145,10 +140,9 @@ FENCE(it_sees_what_is_committed,
 	assert_passed(site, UINT64_C(9007199254740991), 1);
 }
 
-FENCE(what_is_rolled_back_has_not_passed, "what is rolled back has not passed")
+FENCE("what is rolled back has not passed")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	say(site->mysql, "SET SESSION autocommit = 0");
 	assert_ok(rowlock_fence(site->mysql, "account/1", 9, &err));
@@ -166,7 +160,6 @@ struct later {
 static void *pay_later(void *data)
 {
 	struct later *later = data;
-	struct rowlock_errinfo err;
 
 	later->code = pay(later->mysql, 9, &err);
 	mysql_thread_end();
@@ -174,12 +167,10 @@ static void *pay_later(void *data)
 }
 
 /* It is there that they take turns, if their locks did not see to it. */
-FENCE(a_later_holder_waits_for_a_transaction_that_has_passed,
-      "a later holder waits for a transaction that has passed")
+FENCE("a later holder waits for a transaction that has passed")
 {
 	const struct site *site = *state;
 	struct later later = { .mysql = site->other };
-	struct rowlock_errinfo err;
 	uint64_t since;
 	pthread_t thread;
 
@@ -210,11 +201,9 @@ FENCE(a_later_holder_waits_for_a_transaction_that_has_passed,
 	assert_int_equal(err.mysql, 1205);
 }
 
-FENCE(without_a_transaction_it_protects_nothing,
-      "without a transaction it is refused")
+FENCE("without a transaction it is refused")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_fence(site->mysql, "account/1", 7, &err),
 		    ROWLOCK_EINVAL, &err);
@@ -224,11 +213,9 @@ FENCE(without_a_transaction_it_protects_nothing,
 }
 
 /* The server says so, whatever the driver remembers. */
-FENCE(a_transaction_that_ended_unnoticed_is_none,
-      "a transaction that ended unnoticed is none")
+FENCE("a transaction that ended unnoticed is none")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	for (enum ending ending = 0; ending < ENDINGS; ending++) {
 		say(site->mysql, "START TRANSACTION");
@@ -248,14 +235,12 @@ FENCE(a_transaction_that_ended_unnoticed_is_none,
 	assert_passed(site, 7, ENDINGS + 1);
 }
 
-FENCE(what_is_no_fence_is_refused,
-      "what is no resource, token or connection is refused")
+FENCE("what is no resource, token or connection is refused")
 {
 	const struct site *site = *state;
 	MYSQL *closed = mysql_init(NULL);
 	const my_bool on = 1;
 	const my_bool off = 0;
-	struct rowlock_errinfo err;
 	char longest[102];
 
 	say(site->mysql, "START TRANSACTION");
@@ -300,11 +285,9 @@ FENCE(what_is_no_fence_is_refused,
 	assert_int_equal(err.mysql, 1792);
 }
 
-FENCE(a_database_without_one_is_told_how_to_make_it,
-      "a database without a fence is told how to make it")
+FENCE("a database without a fence is told how to make it")
 {
 	const struct site *site = *state;
-	struct rowlock_errinfo err;
 
 	say(site->mysql, "DROP TABLE lock_fence");
 	assert_code(pay(site->mysql, 7, &err), ROWLOCK_ESCHEMA, &err);

@@ -34,7 +34,6 @@ struct holds {
 static struct holds hold_both(void)
 {
 	struct holds holds = { .client = test_client(test_ttl_ms(TTL_MS)) };
-	struct rowlock_errinfo err;
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
@@ -47,7 +46,6 @@ static struct holds hold_both(void)
 
 static void still_held(struct holds *holds)
 {
-	struct rowlock_errinfo err;
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
@@ -109,7 +107,6 @@ static void run_nothing(struct rowlock *lock, void *arg)
 
 static int call_lock(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	if (rowlock_acquire(lock, 0, &err) != ROWLOCK_EFORKED)
@@ -131,7 +128,6 @@ static int call_lock(struct rowlock *lock)
 
 static int call_client(struct rowlock_client *client)
 {
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 
 	if (rowlock_new(client, "x", NULL, &lock, &err) != ROWLOCK_EFORKED)
@@ -194,7 +190,6 @@ static int open_its_own(struct holds *holds)
 	struct rowlock_client_options options = test_client_options(TTL_MS);
 	struct rowlock_options strategy = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 	size_t i;
 
@@ -222,31 +217,28 @@ static void survives(int (*fn)(struct holds *holds))
 	still_held(&holds);
 }
 
-CASE(a_child_may_exit, "a child that exits leaves its parent's holds alone")
+CASE("a child that exits leaves its parent's holds alone")
 {
 	survives(leave);
 }
 
-CASE(a_child_may_close_everything,
-     "a child that closes all leaves its parent's holds alone")
+CASE("a child that closes all leaves its parent's holds alone")
 {
 	survives(close_all);
 }
 
-CASE(a_child_gets_an_error_from_every_call,
-     "a child gets an error from every call")
+CASE("a child gets an error from every call")
 {
 	survives(call_everything);
 }
 
 #if !SANITIZES_THREADS
-CASE(a_childs_thread_may_end,
-     "a child's thread that ends leaves its parent's holds")
+CASE("a child's thread that ends leaves its parent's holds")
 {
 	survives(end_its_thread);
 }
 
-CASE(a_child_may_have_its_own_client, "a child may make a client of its own")
+CASE("a child may make a client of its own")
 {
 	survives(open_its_own);
 }

@@ -74,7 +74,6 @@ static void *take_turns(void *arg)
 	struct person *person = arg;
 
 	for (int i = 0; i < person->rounds && !over; i++) {
-		struct rowlock_errinfo err = { 0 };
 		uint64_t token;
 
 		if (rowlock_acquire(person->lock, person->wait_ms, &err) ||
@@ -96,7 +95,7 @@ static uint64_t statements(struct test_sql *sql)
 	       test_sql_status(sql, "Com_stmt_execute");
 }
 
-CASE(many_names_take_few_statements, "many names take few statements")
+CASE("many names take few statements")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -155,8 +154,7 @@ static void *give_back(void *arg)
 
 /* The first one's row is tied up; all give back at once. What is awaited while
  * it is tied up comes, or the test fails after its guard. */
-CASE(row_that_is_tied_up_keeps_nobody_else,
-     "a row that is tied up keeps nobody else")
+CASE("a row that is tied up keeps nobody else")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -208,14 +206,12 @@ CASE(row_that_is_tied_up_keeps_nobody_else,
 }
 
 /* It is not the server that is silent. */
-CASE(release_of_a_row_that_is_tied_up_says_so,
-     "the release of a row that is tied up says so")
+CASE("the release of a row that is tied up says so")
 {
 	struct rowlock_client *client = test_client(30000);
 	struct rowlock_client *other = test_client(30000);
 	struct test_sql *sql = test_server_root();
 	struct rowlock *lock, *next;
-	struct rowlock_errinfo err;
 
 	lock = test_lock(client, ROWLOCK_LEASE, 0, test_name("tied-release"));
 	next = test_lock(other, ROWLOCK_LEASE, 0, rowlock_name(lock));
@@ -279,7 +275,6 @@ static void tied_up_token_keeps_nobody_else(enum rowlock_strategy strategy)
 	struct rowlock_client *client;
 	struct person waiter;
 	struct rowlock *held, *free_one;
-	struct rowlock_errinfo err;
 	uint64_t since;
 
 	options.wait_connections = 1;
@@ -337,14 +332,12 @@ static void tied_up_token_keeps_nobody_else(enum rowlock_strategy strategy)
 	test_sql_end(sql);
 }
 
-CASE(tied_up_token_of_a_lease_keeps_nobody_else,
-     "a tied up token of a lease keeps nobody else")
+CASE("a tied up token of a lease keeps nobody else")
 {
 	tied_up_token_keeps_nobody_else(ROWLOCK_LEASE);
 }
 
-CASE(tied_up_token_of_a_row_keeps_nobody_else,
-     "a tied up token of a row keeps nobody else")
+CASE("a tied up token of a row keeps nobody else")
 {
 	tied_up_token_keeps_nobody_else(ROWLOCK_ROW);
 }
@@ -362,7 +355,7 @@ static void *ask_in_time(void *arg)
 }
 
 /* Nobody's deadline is another's: who leads and who follows is not told. */
-CASE(each_leaves_a_frozen_server_in_time, "each leaves a frozen server in time")
+CASE("each leaves a frozen server in time")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(60000);
@@ -420,7 +413,7 @@ static void *cut(void *arg)
 	return NULL;
 }
 
-CASE(lost_answers_cost_nobody_a_grant, "lost answers cost nobody a grant")
+CASE("lost answers cost nobody a grant")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(60000);

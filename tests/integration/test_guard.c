@@ -17,11 +17,9 @@ static uint64_t status(MYSQL *mysql, const char *name)
 	return number_in(mysql, sql, 1);
 }
 
-GUARD(what_is_written_under_the_lock_is_committed,
-      "what is written under the lock is committed")
+GUARD("what is written under the lock is committed")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -38,11 +36,9 @@ GUARD(what_is_written_under_the_lock_is_committed,
 	assert_ok(rowlock_release(app->lock, &err));
 }
 
-GUARD(what_is_written_by_a_stale_holder_is_not,
-      "what is written by a stale holder is not")
+GUARD("what is written by a stale holder is not")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -50,10 +46,9 @@ GUARD(what_is_written_by_a_stale_holder_is_not,
 	assert_nothing_is_committed(app);
 }
 
-GUARD(stale_holder_cannot_begin, "a stale holder cannot begin")
+GUARD("a stale holder cannot begin")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	steal(app);
 	assert_code(rowlock_begin(app->lock, app->mysql, 0, &err),
@@ -63,11 +58,9 @@ GUARD(stale_holder_cannot_begin, "a stale holder cannot begin")
 		    ROWLOCK_ELOST, &err);
 }
 
-GUARD(what_is_rolled_back_is_not_committed,
-      "what is rolled back is not committed")
+GUARD("what is rolled back is not committed")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -83,8 +76,7 @@ GUARD(what_is_rolled_back_is_not_committed,
 
 /* Each ends the transaction before its time. What was written before that is
  * the caller's doing; what is written after it is not committed. */
-GUARD(transaction_that_has_ended_is_not_committed,
-      "a transaction that has ended is not committed")
+GUARD("a transaction that has ended is not committed")
 {
 	static const struct {
 		const char *sql;
@@ -97,7 +89,6 @@ GUARD(transaction_that_has_ended_is_not_committed,
 		{ "SET autocommit = 1", 90 },
 	};
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	/* After something was written, and at once. */
 	for (size_t i = 0; i < 2 * TEST_SIZE(ends); i++) {
@@ -137,12 +128,10 @@ static bool lets_kinds_mix(const struct app *app)
 }
 
 /* Nothing can undo them, so that has to be told. */
-GUARD(rows_that_cannot_be_rolled_back_are_told,
-      "rows that cannot be rolled back are told")
+GUARD("rows that cannot be rolled back are told")
 {
 	static const char *const engines[] = { "MyISAM", "MEMORY" };
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	char sql[96];
 
 	if (!lets_kinds_mix(app))
@@ -189,8 +178,7 @@ GUARD(rows_that_cannot_be_rolled_back_are_told,
 }
 
 /* Nor is it rolled back: what is told must not hide what the caller did. */
-GUARD(transaction_that_has_ended_is_not_rolled_back,
-      "a transaction that has ended is not rolled back")
+GUARD("a transaction that has ended is not rolled back")
 {
 	static const char *const ends[] = {
 		"COMMIT", "ROLLBACK",
@@ -198,7 +186,6 @@ GUARD(transaction_that_has_ended_is_not_rolled_back,
 		"SET autocommit = 1"
 	};
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
 		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
@@ -217,10 +204,9 @@ GUARD(transaction_that_has_ended_is_not_rolled_back,
 
 /* Where the loss is known already, it is rolled back, and not committed: but
  * that may have been done before. */
-GUARD(what_ended_before_a_loss_is_told, "what ended before a loss is told")
+GUARD("what ended before a loss is told")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 4; i++) {
 		bool ends = i % 2;
@@ -251,10 +237,9 @@ GUARD(what_ended_before_a_loss_is_told, "what ended before a loss is told")
 }
 
 /* The row is there, with another number: the hold is as good as before. */
-GUARD(count_of_anothers_is_no_loss, "a count of another's is no loss")
+GUARD("a count of another's is no loss")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (int release = 0; release < 2; release++) {
 		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
@@ -285,11 +270,9 @@ GUARD(count_of_anothers_is_no_loss, "a count of another's is no loss")
 /* An UPDATE that does not find it is no proof that it is not there: MariaDB
  * refuses to change in a snapshot what has been changed since, and so it does
  * not, where KILL QUERY meets it. */
-GUARD(row_that_is_not_found_is_looked_for,
-      "a row that is not found is looked for")
+GUARD("a row that is not found is looked for")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	if (try_to_say(app->mysql, "SET SESSION innodb_snapshot_isolation = 1"))
 		return;
@@ -330,14 +313,12 @@ static void *wait_for_the_other(void *arg)
 	return NULL;
 }
 
-GUARD(deadlock_that_is_overlooked_is_not_committed,
-      "a deadlock that is overlooked is not committed")
+GUARD("a deadlock that is overlooked is not committed")
 {
 	const struct app *app = *state;
 	MYSQL *other = connect_to(test_dsn(), 0);
 	unsigned int ours;
 	pthread_t thread;
-	struct rowlock_errinfo err;
 
 	/* The server ends the transaction that has written less: ours. */
 	say(other, "SET innodb_lock_wait_timeout = 50");
@@ -369,10 +350,9 @@ GUARD(deadlock_that_is_overlooked_is_not_committed,
 }
 
 /* The guard is passed by what is left. */
-GUARD(savepoints_of_the_caller_are_his, "savepoints of the caller are his")
+GUARD("savepoints of the caller are his")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	say(app->mysql, "SAVEPOINT a");
@@ -383,10 +363,9 @@ GUARD(savepoints_of_the_caller_are_his, "savepoints of the caller are his")
 	assert_balance(app, 90);
 }
 
-GUARD(snapshot_is_of_the_begin, "a snapshot is of the begin")
+GUARD("a snapshot is of the begin")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
 	test_sql(app->sql, "UPDATE guard_test SET balance = 7 WHERE id = 1");
@@ -403,16 +382,14 @@ GUARD(snapshot_is_of_the_begin, "a snapshot is of the begin")
 }
 
 /* It locks nothing of ours before its end. */
-GUARD(open_transaction_is_in_nobodys_way,
-      "an open transaction is in nobody's way")
+GUARD("an open transaction is in nobody's way")
 {
 	const struct app *app = *state;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
-	struct rowlock *same = test_lock(client, ROWLOCK_LEASE, 0, app->name);
-	struct rowlock *other =
-	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("beside"));
-	struct test_sql *nowait = test_sql_open();
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
+	TEST_LOCK(same, test_lock(client, ROWLOCK_LEASE, 0, app->name));
+	TEST_LOCK(other, test_lock(app->client, ROWLOCK_LEASE, 0,
+				   test_name("beside")));
+	TEST_SQL(nowait);
 
 	test_sql(nowait, "SET innodb_lock_wait_timeout = 1");
 	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
@@ -428,17 +405,12 @@ GUARD(open_transaction_is_in_nobodys_way,
 	assert_ok(rowlock_verify(app->lock, &err));
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
 	assert_balance(app, 90);
-	test_sql_end(nowait);
-	test_lock_end(other);
-	test_lock_end(same);
-	test_client_end(client);
 }
 
 /* How many statements a transaction of ours took on the connection. */
 static uint64_t statements_of(const struct app *app, unsigned int flags)
 {
 	uint64_t before = status(app->mysql, "Questions");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, flags, &err));
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
@@ -447,15 +419,13 @@ static uint64_t statements_of(const struct app *app, unsigned int flags)
 
 /* What is known is not asked for: the connection leads to the lock's server,
  * and the row was counted up so many times. */
-GUARD(begin_asks_for_what_it_does_not_know,
-      "a begin asks for what it does not know")
+GUARD("a begin asks for what it does not know")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
 	uint64_t asking = statements_of(app, 0);
 	/* Without the question, and the isolation level that it takes. */
 	uint64_t knowing = asking - 2;
-	struct rowlock_errinfo err;
 
 	assert_int_equal(statements_of(app, 0), knowing);
 	assert_int_equal(statements_of(app, 0), knowing);
@@ -471,14 +441,13 @@ GUARD(begin_asks_for_what_it_does_not_know,
 
 /* --------------------------------------------------------------- bad use */
 
-GUARD(what_cannot_begin_is_refused, "what cannot begin is refused")
+GUARD("what cannot begin is refused")
 {
 	const struct app *app = *state;
 	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
 	struct rowlock *other =
 	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("other"));
 	MYSQL *closed = mysql_init(NULL);
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_begin(app->lock, NULL, 0, &err), ROWLOCK_EINVAL,
 		    &err);
@@ -523,12 +492,10 @@ GUARD(what_cannot_begin_is_refused, "what cannot begin is refused")
 	test_lock_end(other);
 }
 
-GUARD(hold_has_one_transaction_and_stays,
-      "a hold has one transaction, and stays")
+GUARD("a hold has one transaction, and stays")
 {
 	const struct app *app = *state;
 	MYSQL *second = connect_to(test_dsn(), CLIENT_MULTI_STATEMENTS);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	assert_code(rowlock_begin(app->lock, second, 0, &err), ROWLOCK_EHELD,
@@ -548,11 +515,9 @@ GUARD(hold_has_one_transaction_and_stays,
 }
 
 /* It could neither be committed nor rolled back: the caller reads it first. */
-GUARD(result_that_is_not_read_stops_the_commit,
-      "a result that is not read stops the commit")
+GUARD("a result that is not read stops the commit")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -570,11 +535,9 @@ GUARD(result_that_is_not_read_stops_the_commit,
 }
 
 /* There it cannot be waited for: the server rolls back. */
-GUARD(result_that_is_not_read_ends_with_the_rollback,
-      "a result that is not read ends with the rollback")
+GUARD("a result that is not read ends with the rollback")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -602,11 +565,10 @@ static void *act_as_a_stranger(void *arg)
 	return NULL;
 }
 
-GUARD(another_thread_has_no_say, "another thread has no say")
+GUARD("another thread has no say")
 {
 	const struct app *app = *state;
 	struct stranger stranger = { .app = app };
-	struct rowlock_errinfo err;
 	pthread_t thread;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
@@ -623,11 +585,9 @@ GUARD(another_thread_has_no_say, "another thread has no say")
 
 /* ------------------------------------------------------- no answer, no end */
 
-GUARD(connection_that_is_gone_commits_nothing,
-      "a connection that is gone commits nothing")
+GUARD("a connection that is gone commits nothing")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -646,11 +606,9 @@ GUARD(connection_that_is_gone_commits_nothing,
 	assert_balance(app, 90);
 }
 
-GUARD(connection_that_is_gone_rolls_back,
-      "a connection that is gone rolls back")
+GUARD("a connection that is gone rolls back")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);

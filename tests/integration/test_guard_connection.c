@@ -12,12 +12,10 @@
 #include "timeouts.h"
 
 /* Its transaction cannot be continued by another session. */
-GUARD(connection_that_is_new_commits_nothing,
-      "a connection that is new commits nothing")
+GUARD("a connection that is new commits nothing")
 {
 	struct app *app = *state;
 	my_bool on = 1;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -43,12 +41,10 @@ static bool reconnects(MYSQL *mysql)
 
 /* The driver would write on a new one, behind an error that is overlooked,
  * whatever was said before, in the first transaction as in the next. */
-GUARD(driver_does_not_reconnect_in_a_transaction,
-      "the driver does not reconnect in a transaction")
+GUARD("the driver does not reconnect in a transaction")
 {
 	const struct app *app = *state;
 	my_bool on = 1;
-	struct rowlock_errinfo err;
 
 	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
 	for (int i = 0; i < 4; i++) {
@@ -83,12 +79,10 @@ GUARD(driver_does_not_reconnect_in_a_transaction,
 }
 
 /* By the same number on the server; what follows commits by itself. */
-GUARD(session_that_is_reset_is_not_said_to_be_rolled_back,
-      "a session that is reset is not said to be rolled back")
+GUARD("a session that is reset is not said to be rolled back")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = app->mysql;
-	struct rowlock_errinfo err;
 	char schema[128];
 
 	snprintf(schema, sizeof(schema), "%s", mysql->db);
@@ -121,15 +115,13 @@ GUARD(session_that_is_reset_is_not_said_to_be_rolled_back,
 }
 
 /* Also by who has another client, and where nothing was said in it yet. */
-GUARD(transaction_that_is_open_is_seen_by_all,
-      "a transaction that is open is seen by all")
+GUARD("a transaction that is open is seen by all")
 {
 	const struct app *app = *state;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
-	struct rowlock *lease =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("second"));
-	struct rowlock *row = test_lock(client, ROWLOCK_ROW, 0, app->name);
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
+	TEST_LOCK(lease,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("second")));
+	TEST_LOCK(row, test_lock(client, ROWLOCK_ROW, 0, app->name));
 
 	assert_ok(rowlock_acquire(lease, 0, &err));
 	/* One that asks, and one that does not. */
@@ -145,17 +137,13 @@ GUARD(transaction_that_is_open_is_seen_by_all,
 	}
 	assert_balance(app, 80);
 	assert_ok(rowlock_release(lease, &err));
-	test_lock_end(row);
-	test_lock_end(lease);
-	test_client_end(client);
 }
 
 /* Nor is what was written on it since left for the next COMMIT. */
-GUARD(new_connection_has_nothing_open, "a new connection has nothing open")
+GUARD("a new connection has nothing open")
 {
 	struct app *app = *state;
 	my_bool on = 1;
-	struct rowlock_errinfo err;
 
 	mysql_close(app->mysql);
 	app->mysql = mysql_init(NULL);
@@ -200,14 +188,12 @@ static struct rowlock_client *client_with_file(char *path)
 
 /* The code of an option file that has become wrong says of a commit that
  * nothing was done. */
-GUARD(rolled_back_commit_is_not_told_to_be_open,
-      "a commit that was rolled back is not told to be open")
+GUARD("a commit that was rolled back is not told to be open")
 {
 	struct app app = *(struct app *) *state;
 	char path[] = "/tmp/guard-options-XXXXXX";
 	struct rowlock_client *client = client_with_file(path);
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 	FILE *file;
 
 	app.name = test_name("options");

@@ -35,12 +35,10 @@ static unsigned int take_away(const struct app *app, MYSQL *mysql)
 	return try_to_say(mysql, sql);
 }
 
-GUARD(nobody_ends_the_hold_while_it_is_open,
-      "nobody ends the hold while it is open")
+GUARD("nobody ends the hold while it is open")
 {
 	const struct app *app = *state;
 	MYSQL *other = somebody_else();
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_begin(app->lock, app->mysql,
@@ -60,11 +58,10 @@ GUARD(nobody_ends_the_hold_while_it_is_open,
 }
 
 /* What the client's own session asks for in between is there. */
-GUARD(owner_may_ask_while_it_is_open, "the owner may ask while it is open")
+GUARD("the owner may ask while it is open")
 {
 	const struct app *app = *state;
 	uint64_t token = 0;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql,
 				ROWLOCK_EARLY_GUARD | ROWLOCK_SNAPSHOT, &err));
@@ -82,10 +79,9 @@ GUARD(owner_may_ask_while_it_is_open, "the owner may ask while it is open")
 }
 
 /* The read that locks the row takes none. */
-GUARD(snapshot_is_taken_at_its_begin, "its snapshot is taken at its begin")
+GUARD("its snapshot is taken at its begin")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql,
 				ROWLOCK_EARLY_GUARD | ROWLOCK_SNAPSHOT, &err));
@@ -99,14 +95,13 @@ GUARD(snapshot_is_taken_at_its_begin, "its snapshot is taken at its begin")
 	    5);
 }
 
-GUARD(others_are_told_while_it_is_open, "others are told while it is open")
+GUARD("others are told while it is open")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
 	struct rowlock *same = test_lock(client, ROWLOCK_LEASE, 0, app->name);
 	struct rowlock *beside =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("beside"));
-	struct rowlock_errinfo err;
 
 	assert_ok(
 	    rowlock_begin(app->lock, app->mysql, ROWLOCK_EARLY_GUARD, &err));
@@ -129,7 +124,6 @@ static void who_was_late_commits(const struct app *app, unsigned int flags,
 	struct test_actor next = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
 	struct test_event lost = test_event_new();
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_new(app->client, name, &options, &lock, &err));
@@ -152,7 +146,7 @@ static void who_was_late_commits(const struct app *app, unsigned int flags,
 	test_actor_end(&next);
 }
 
-GUARD(who_is_late_has_lost_without_it, "who is late has lost without it")
+GUARD("who is late has lost without it")
 {
 	const struct app *app = *state;
 
@@ -160,7 +154,7 @@ GUARD(who_is_late_has_lost_without_it, "who is late has lost without it")
 	assert_balance(app, 100);
 }
 
-GUARD(who_is_late_commits_with_it, "who is late commits with it")
+GUARD("who is late commits with it")
 {
 	const struct app *app = *state;
 

@@ -7,10 +7,9 @@
 
 #include "lost_scene.h"
 
-LOST(answer_that_is_lost_is_found_out, "an answer that is lost is found out")
+LOST("an answer that is lost is found out")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = ANSWER_IS_LOST;
 	assert_ok(rowlock_commit(scene->lock, scene->mysql, &err));
@@ -23,8 +22,6 @@ LOST(answer_that_is_lost_is_found_out, "an answer that is lost is found out")
 /* In a transaction behind which the row is counted from 0 again. */
 static void begin_at_the_largest_count(const struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
 	test_sql(scene->sql,
 		 "UPDATE business_lease SET guards = %u WHERE name = '%s'",
@@ -38,11 +35,9 @@ static void begin_at_the_largest_count(const struct scene *scene)
 			 0);
 }
 
-LOST(answer_is_found_out_at_the_largest_count,
-     "an answer is found out at the largest count")
+LOST("an answer is found out at the largest count")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	begin_at_the_largest_count(scene);
 	scene->relay.fate = ANSWER_IS_LOST;
@@ -52,11 +47,9 @@ LOST(answer_is_found_out_at_the_largest_count,
 	assert_goes_on(scene->lock);
 }
 
-LOST(answer_that_stays_away_is_found_out,
-     "an answer that stays away is found out")
+LOST("an answer that stays away is found out")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = ANSWER_STAYS_AWAY;
 	assert_ok(rowlock_commit(scene->lock, scene->mysql, &err));
@@ -66,11 +59,9 @@ LOST(answer_that_stays_away_is_found_out,
 }
 
 /* And it does not take place when it comes: another one has, meanwhile. */
-LOST(commit_that_is_late_does_not_take_place,
-     "a commit that is late does not take place")
+LOST("a commit that is late does not take place")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = QUESTION_IS_LATE;
 	assert_code(rowlock_commit(scene->lock, scene->mysql, &err),
@@ -82,11 +73,9 @@ LOST(commit_that_is_late_does_not_take_place,
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
-LOST(late_commit_does_nothing_at_the_largest_count,
-     "a late commit does nothing at the largest count")
+LOST("a late commit does nothing at the largest count")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	begin_at_the_largest_count(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -98,12 +87,10 @@ LOST(late_commit_does_nothing_at_the_largest_count,
 }
 
 /* The question counts the row up, too. */
-LOST(next_transaction_knows_what_a_late_one_left,
-     "the next transaction knows what a late one left")
+LOST("the next transaction knows what a late one left")
 {
 	struct scene *scene = *state;
 	MYSQL *next = mysql_init(NULL);
-	struct rowlock_errinfo err;
 
 	assert_non_null(next);
 	assert_non_null(mysql_real_connect(next, test_dsn(), NULL, NULL, NULL,
@@ -125,10 +112,9 @@ LOST(next_transaction_knows_what_a_late_one_left,
 }
 
 /* As a member of a group shows it that is behind: nothing follows from that. */
-LOST(count_that_is_behind_is_no_verdict, "a count that is behind is no verdict")
+LOST("a count that is behind is no verdict")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	for (int release = 0; release < 2; release++) {
 		test_sql(scene->sql,
@@ -169,11 +155,9 @@ LOST(count_that_is_behind_is_no_verdict, "a count that is behind is no verdict")
 	}
 }
 
-LOST(outcome_under_a_lost_hold_is_not_known,
-     "the outcome under a lost hold is not known")
+LOST("the outcome under a lost hold is not known")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_sql(scene->sql,
 				  "UPDATE business_lease SET attempt = attempt "
@@ -192,7 +176,6 @@ LOST(outcome_under_a_lost_hold_is_not_known,
 static void count_by_text(const struct scene *scene)
 {
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 	char *end;
 
 	assert_ok(rowlock_guard_sql(scene->lock, text, sizeof(text), &err));
@@ -204,11 +187,9 @@ static void count_by_text(const struct scene *scene)
 
 /* The text's count is nobody's commit: not that of one whose answer is lost,
  * nor of one that does not come any more. */
-LOST(text_that_counts_is_not_taken_for_a_commit,
-     "a text that counts is not taken for a commit")
+LOST("a text that counts is not taken for a commit")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	count_by_text(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -221,11 +202,9 @@ LOST(text_that_counts_is_not_taken_for_a_commit,
 }
 
 /* Though twice one is as much as what steps over a commit. */
-LOST(texts_that_count_are_not_taken_for_the_question,
-     "texts that count are not taken for the question")
+LOST("texts that count are not taken for the question")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	count_by_text(scene);
 	count_by_text(scene);
@@ -237,11 +216,9 @@ LOST(texts_that_count_are_not_taken_for_the_question,
 }
 
 /* The row would be gone. */
-LOST(release_beside_it_did_not_take_place,
-     "a release beside it did not take place")
+LOST("a release beside it did not take place")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	count_by_text(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -255,8 +232,6 @@ LOST(release_beside_it_did_not_take_place,
 /* Its row is locked from here on. */
 static void begin_early(const struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
 	assert_ok(rowlock_begin(scene->lock, scene->mysql, ROWLOCK_EARLY_GUARD,
 				&err));
@@ -266,11 +241,9 @@ static void begin_early(const struct scene *scene)
 			 0);
 }
 
-LOST(late_commit_with_an_early_guard_is_ended,
-     "a late commit with an early guard is ended")
+LOST("a late commit with an early guard is ended")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	begin_early(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -290,11 +263,9 @@ LOST(late_commit_with_an_early_guard_is_ended,
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
-LOST(late_release_with_an_early_guard_is_ended,
-     "a late release with an early guard is ended")
+LOST("a late release with an early guard is ended")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	begin_early(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -306,11 +277,9 @@ LOST(late_release_with_an_early_guard_is_ended,
 	assert_ok(rowlock_release(scene->lock, &err));
 }
 
-LOST(commit_with_an_early_guard_is_found_out,
-     "a commit with an early guard is found out")
+LOST("a commit with an early guard is found out")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	for (int lost = 0; lost < 2; lost++) {
 		begin_early(scene);
@@ -330,11 +299,9 @@ LOST(commit_with_an_early_guard_is_found_out,
 }
 
 /* The row is not locked any more, though the server has not heard anything. */
-LOST(rollback_with_an_early_guard_frees_the_row,
-     "a rollback with an early guard frees the row")
+LOST("a rollback with an early guard frees the row")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	begin_early(scene);
 	scene->relay.fate = QUESTION_IS_LATE;
@@ -348,12 +315,10 @@ LOST(rollback_with_an_early_guard_frees_the_row,
 
 /* Something on the way counts connections by itself, and greets with the number
  * that another one has on the server. */
-LOST(number_that_is_anothers_is_not_killed,
-     "a number that is another's is not killed")
+LOST("a number that is another's is not killed")
 {
 	struct scene *scene = *state;
 	MYSQL *other = mysql_init(NULL);
-	struct rowlock_errinfo err;
 
 	assert_non_null(other);
 	assert_non_null(mysql_real_connect(other, test_dsn(), NULL, NULL, NULL,
@@ -372,10 +337,9 @@ LOST(number_that_is_anothers_is_not_killed,
 }
 
 /* What a begin fails with, when the connection breaks in the middle of it. */
-LOST(begin_that_breaks_is_none, "a begin that breaks is none")
+LOST("a begin that breaks is none")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
 	test_sql(scene->sql, "DELETE FROM business_lease WHERE name = '%s'",

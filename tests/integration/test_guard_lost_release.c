@@ -11,11 +11,9 @@
 
 #include "lost_scene.h"
 
-LOST(release_that_was_committed_is_found_out,
-     "a release that was committed is found out")
+LOST("a release that was committed is found out")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = ANSWER_IS_LOST;
 	assert_ok(rowlock_commit_release(scene->lock, scene->mysql, &err));
@@ -26,11 +24,9 @@ LOST(release_that_was_committed_is_found_out,
 	assert_goes_on(scene->lock);
 }
 
-LOST(release_that_is_late_does_not_take_place,
-     "a release that is late does not take place")
+LOST("a release that is late does not take place")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	scene->relay.fate = QUESTION_IS_LATE;
 	assert_code(rowlock_commit_release(scene->lock, scene->mysql, &err),
@@ -45,7 +41,6 @@ LOST(release_that_is_late_does_not_take_place,
 static struct rowlock *begin_under_a_maximum(const struct scene *scene)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 
 	options.max_hold_ms = test_ttl_ms(TTL_MS);
@@ -63,12 +58,10 @@ static struct rowlock *begin_under_a_maximum(const struct scene *scene)
 }
 
 /* Whether the hold is given back is found out as that of any other. */
-LOST(release_under_a_maximum_is_found_out,
-     "a release under a maximum is found out")
+LOST("a release under a maximum is found out")
 {
 	struct scene *scene = *state;
-	struct rowlock *lock = begin_under_a_maximum(scene);
-	struct rowlock_errinfo err;
+	TEST_LOCK(lock, begin_under_a_maximum(scene));
 
 	scene->relay.fate = ANSWER_IS_LOST;
 	assert_ok(rowlock_commit_release(lock, scene->mysql, &err));
@@ -78,7 +71,6 @@ LOST(release_under_a_maximum_is_found_out,
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_goes_on(lock);
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
 }
 
 struct releasing {
@@ -99,13 +91,12 @@ static void *commit_release(void *arg)
 
 /* The maximum was the hold's, which is over. The receipt proves its commit, and
  * no reaper takes it away while the answer is waited for. */
-LOST(receipt_outlasts_the_maximum, "a receipt outlasts the maximum")
+LOST("a receipt outlasts the maximum")
 {
 	struct scene *scene = *state;
 	struct releasing releasing = { .scene = scene };
-	struct rowlock_client *reaper = test_client(test_ttl_ms(TTL_MS));
+	TEST_CLIENT(reaper, test_client(test_ttl_ms(TTL_MS)));
 	uint64_t began = test_now_ns();
-	struct rowlock_errinfo err;
 	pthread_t thread;
 
 	releasing.lock = begin_under_a_maximum(scene);
@@ -121,15 +112,12 @@ LOST(receipt_outlasts_the_maximum, "a receipt outlasts the maximum")
 	pthread_join(thread, NULL);
 	assert_code(releasing.code, 0, &releasing.err);
 	test_lock_end(releasing.lock);
-	test_client_end(reaper);
 }
 
-LOST(late_release_under_a_maximum_does_not_take_place,
-     "a late release under a maximum does not take place")
+LOST("a late release under a maximum does not take place")
 {
 	struct scene *scene = *state;
-	struct rowlock *lock = begin_under_a_maximum(scene);
-	struct rowlock_errinfo err;
+	TEST_LOCK(lock, begin_under_a_maximum(scene));
 
 	scene->relay.fate = QUESTION_IS_LATE;
 	assert_code(rowlock_commit_release(lock, scene->mysql, &err),
@@ -138,15 +126,12 @@ LOST(late_release_under_a_maximum_does_not_take_place,
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_goes_on(lock);
 	assert_ok(rowlock_release(lock, &err));
-	test_lock_end(lock);
 }
 
 /* Somebody has deleted the row by hand. That is no proof of a commit. */
-LOST(release_of_what_is_gone_is_not_known,
-     "a release of what is gone is not known")
+LOST("a release of what is gone is not known")
 {
 	struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_sql(scene->sql,
 				  "DELETE FROM business_lease WHERE name = "

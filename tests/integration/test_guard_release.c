@@ -18,10 +18,9 @@ static bool is_free(const struct app *app)
 			       app->name) == 0;
 }
 
-GUARD(data_and_release_are_one_commit, "data and release are one commit")
+GUARD("data and release are one commit")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -40,11 +39,9 @@ GUARD(data_and_release_are_one_commit, "data and release are one commit")
 	assert_balance(app, 80);
 }
 
-GUARD(what_is_not_committed_is_not_released,
-      "what is not committed is not released")
+GUARD("what is not committed is not released")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -67,15 +64,13 @@ GUARD(what_is_not_committed_is_not_released,
 	assert_true(is_free(app));
 }
 
-GUARD(a_name_that_is_to_stay_taken_is_not_given_back,
-      "a name that is to stay taken is not given back")
+GUARD("a name that is to stay taken is not given back")
 {
 	const struct app *app = *state;
 	const struct rowlock_options options = { .size = sizeof(options),
 						 .at_least_ms = 3600000 };
 	const char *name = test_name("stays");
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_new(app->client, name, &options, &lock, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -92,13 +87,11 @@ GUARD(a_name_that_is_to_stay_taken_is_not_given_back,
 }
 
 /* Its connection is the application's, and may be closed by then. */
-GUARD(free_leaves_an_open_transaction_alone,
-      "free leaves an open transaction alone")
+GUARD("free leaves an open transaction alone")
 {
 	const struct app *app = *state;
 	struct rowlock *lock =
 	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("transaction"));
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_begin(lock, app->mysql, 0, &err));
@@ -132,8 +125,7 @@ static void *commit_as_a_stranger(void *arg)
 }
 
 /* Another handle has it still, by which nobody could see that it is gone. */
-GUARD(what_another_handle_has_is_not_released,
-      "what another handle has is not released")
+GUARD("what another handle has is not released")
 {
 	const struct app *app = *state;
 	struct rowlock *outer = test_lock(app->client, ROWLOCK_LEASE,
@@ -141,7 +133,6 @@ GUARD(what_another_handle_has_is_not_released,
 	struct rowlock *nested = test_lock(app->client, ROWLOCK_LEASE,
 					   ROWLOCK_OWNER_THREAD, app->name);
 	struct stranger stranger = { .app = app, .lock = nested };
-	struct rowlock_errinfo err;
 	pthread_t thread;
 
 	assert_ok(rowlock_release(app->lock, &err));
@@ -166,10 +157,9 @@ GUARD(what_another_handle_has_is_not_released,
 	assert_ok(rowlock_acquire(app->lock, 0, &err));
 }
 
-GUARD(stale_holder_releases_nothing, "a stale holder releases nothing")
+GUARD("a stale holder releases nothing")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -183,12 +173,11 @@ GUARD(stale_holder_releases_nothing, "a stale holder releases nothing")
 
 /* Whoever waits in another process has the name next; and then this one, which
  * got it by waiting, gives it back with its bell. */
-GUARD(who_waits_has_it_next, "who waits has it next")
+GUARD("who waits has it next")
 {
 	const struct app *app = *state;
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_LEASE, app->name, test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
@@ -214,20 +203,20 @@ struct waiting {
 static void *wait_here(void *arg)
 {
 	struct waiting *waiting = arg;
-	struct rowlock_errinfo *err = &waiting->err;
+	struct rowlock_errinfo *reterr = &waiting->err;
 
-	waiting->code = rowlock_acquire(waiting->lock, test_patience_ms(), err);
+	waiting->code =
+	    rowlock_acquire(waiting->lock, test_patience_ms(), reterr);
 	if (!waiting->code)
-		waiting->code = rowlock_verify(waiting->lock, err);
+		waiting->code = rowlock_verify(waiting->lock, reterr);
 	if (!waiting->code)
-		waiting->code = rowlock_release(waiting->lock, err);
+		waiting->code = rowlock_release(waiting->lock, reterr);
 	return NULL;
 }
 
-GUARD(deleted_row_is_not_handed_over, "a deleted row is not handed over")
+GUARD("a deleted row is not handed over")
 {
 	struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 20; i++) {
 		struct waiting waiting = {
@@ -257,10 +246,9 @@ static int count(const struct rowlock_entry *entry, void *arg)
 }
 
 /* One that is there, of a client that lives. */
-GUARD(receipt_is_not_listed, "a receipt is not listed")
+GUARD("a receipt is not listed")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	unsigned int shown = 0;
 
 	assert_int_equal(
@@ -280,13 +268,12 @@ GUARD(receipt_is_not_listed, "a receipt is not listed")
 			 1);
 }
 
-GUARD(receipts_go_with_the_client, "receipts go with the client")
+GUARD("receipts go with the client")
 {
 	const struct app *app = *state;
 	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("receipt"));
-	struct rowlock_errinfo err;
 	uint64_t session = 0;
 
 	/* Three times the room for them in one statement. */
@@ -309,11 +296,10 @@ GUARD(receipts_go_with_the_client, "receipts go with the client")
 }
 
 /* Their client died before it deleted them. */
-GUARD(receipts_of_the_dead_are_reaped, "receipts of the dead are reaped")
+GUARD("receipts of the dead are reaped")
 {
 	const struct app *app = *state;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
 
 	test_sql(app->sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
@@ -324,7 +310,6 @@ GUARD(receipts_of_the_dead_are_reaped, "receipts of the dead are reaped")
 					 "SELECT COUNT(*) FROM business_lease "
 					 "WHERE session = 4711"),
 			 0);
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "dsn.h"
-#include "proxy.h"
+#include "proxy_case.h"
 #include "server.h"
 
 /* The server that all tests are given, while test_dsn() is a private one. */
@@ -74,10 +74,9 @@ static void copy_lease(const struct app *app, bool there)
 }
 
 /* Also one that has a copy of the row, as a replica has. */
-GUARD(another_server_is_refused, "another server is refused")
+GUARD("another server is refused")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	MYSQL *other;
 
 	if (!given_dsn())
@@ -98,11 +97,9 @@ GUARD(another_server_is_refused, "another server is refused")
 
 /* The application closes its connection and opens another one, which gets the
  * MYSQL of the first, and its number. */
-GUARD(server_in_anothers_place_commits_nothing,
-      "a server in another's place commits nothing")
+GUARD("a server in another's place commits nothing")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	unsigned long id;
 	MYSQL mysql;
 
@@ -135,10 +132,9 @@ GUARD(server_in_anothers_place_commits_nothing,
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
-GUARD(account_without_the_right_is_told, "an account without the right is told")
+GUARD("an account without the right is told")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	MYSQL *mysql = connect_with(app, "");
 
 	assert_code(rowlock_begin(app->lock, mysql, 0, &err), ROWLOCK_EAUTH,
@@ -215,7 +211,6 @@ static void grant_beside(const struct app *app)
 static void use_beside(const struct app *app, struct rowlock *row, MYSQL *mysql,
 		       int codes[4])
 {
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	codes[0] = rowlock_begin(app->lock, mysql, 0, &err);
@@ -233,14 +228,12 @@ static void use_beside(const struct app *app, struct rowlock *row, MYSQL *mysql,
 	assert_nothing_begun(mysql);
 }
 
-GUARD(another_database_will_do_with_the_rights,
-      "another database will do with the rights")
+GUARD("another database will do with the rights")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_beside(app);
 	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
 	struct test_sql *root = test_server_root();
-	struct rowlock_errinfo err;
 	int codes[4];
 
 	/* So that its row is there. */
@@ -286,13 +279,11 @@ static void make_procedure(void)
 }
 
 /* What needs no right on any table of rowlock's. */
-GUARD(account_without_rights_may_call_the_guard,
-      "an account without rights may call the guard")
+GUARD("an account without rights may call the guard")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_with(app, "");
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	make_procedure();
 	assert_ok(rowlock_guard_call(app->lock, text, sizeof(text), &err));
@@ -324,12 +315,10 @@ GUARD(account_without_rights_may_call_the_guard,
 	mysql_close(mysql);
 }
 
-GUARD(server_that_takes_no_writes_commits_nothing,
-      "a server that takes no writes commits nothing")
+GUARD("a server that takes no writes commits nothing")
 {
 	const struct app *app = *state;
 	struct test_sql *root = test_server_root();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);
@@ -345,11 +334,9 @@ GUARD(server_that_takes_no_writes_commits_nothing,
 
 /* MariaDB, from 11.6 on by itself, does not let a snapshot write behind others:
  * an error tells of the row, not how many are changed. */
-GUARD(what_is_written_on_a_stale_snapshot_is_not,
-      "what is written on a stale snapshot is not")
+GUARD("what is written on a stale snapshot is not")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	try_to_say(app->mysql, "SET SESSION innodb_snapshot_isolation = 1");
 	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
@@ -371,12 +358,10 @@ static void await_end(const struct app *app, unsigned long id)
 }
 
 /* The driver connects anew by itself, at the begin: it is begun there. */
-GUARD(transaction_begins_on_a_new_connection,
-      "a transaction begins on a new connection")
+GUARD("a transaction begins on a new connection")
 {
 	struct app *app = *state;
 	my_bool on = 1;
-	struct rowlock_errinfo err;
 	unsigned long before;
 
 	mysql_optionsv(app->mysql, MYSQL_OPT_RECONNECT, &on);
@@ -424,12 +409,10 @@ static struct proxy *refuse_rollback(struct app *app, const char *times)
 	return meet_rollback(app, rule);
 }
 
-GUARD(rollback_that_is_refused_is_said_again,
-      "a rollback that is refused is said again")
+GUARD("a rollback that is refused is said again")
 {
 	struct app app = *(struct app *) *state;
-	struct proxy *proxy = refuse_rollback(&app, "match=1");
-	struct rowlock_errinfo err;
+	TEST_PROXY(proxy, refuse_rollback(&app, "match=1"));
 
 	assert_ok(rowlock_begin(app.lock, app.mysql, 0, &err));
 	take_ten(&app);
@@ -440,16 +423,13 @@ GUARD(rollback_that_is_refused_is_said_again,
 	assert_as_before(&app);
 	assert_balance(&app, 100);
 	mysql_close(app.mysql);
-	proxy_end(proxy);
 }
 
 /* Nothing of what the application says next may be lost with it. */
-GUARD(session_that_cannot_be_had_as_it_was_is_ended,
-      "a session that cannot be had as it was is ended")
+GUARD("a session that cannot be had as it was is ended")
 {
 	struct app app = *(struct app *) *state;
-	struct proxy *proxy = refuse_rollback(&app, "always");
-	struct rowlock_errinfo err;
+	TEST_PROXY(proxy, refuse_rollback(&app, "always"));
 
 	assert_ok(rowlock_begin(app.lock, app.mysql, 0, &err));
 	take_ten(&app);
@@ -461,7 +441,6 @@ GUARD(session_that_cannot_be_had_as_it_was_is_ended,
 	assert_balance(&app, 100);
 	assert_ok(rowlock_verify(app.lock, &err));
 	mysql_close(app.mysql);
-	proxy_end(proxy);
 }
 
 /* The tables once more, in a database whose name is not ASCII. */
@@ -483,8 +462,7 @@ static void make_far_schema(struct test_sql *root)
 }
 
 /* Its letters would be others, and the table perhaps, too. */
-GUARD(name_that_cannot_be_said_is_refused,
-      "a name that cannot be said is refused")
+GUARD("a name that cannot be said is refused")
 {
 	/* In some a letter of UTF-8 takes the quote behind it along. */
 	static const char *const sets[] = { "latin1", "gbk", "big5", "sjis" };
@@ -495,7 +473,6 @@ GUARD(name_that_cannot_be_said_is_refused,
 	struct rowlock_client *client;
 	struct rowlock *lease;
 	struct rowlock *row;
-	struct rowlock_errinfo err;
 	uint64_t token;
 	char dsn[512];
 
@@ -533,12 +510,11 @@ GUARD(name_that_cannot_be_said_is_refused,
 
 /* Whoever alters it would wait for the end of an application's work, and all
  * who come behind for both. */
-GUARD(open_transaction_keeps_no_table, "an open transaction keeps no table")
+GUARD("an open transaction keeps no table")
 {
 	static const unsigned int flags[] = { 0, ROWLOCK_SNAPSHOT };
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	test_sql(app->sql, "SET SESSION lock_wait_timeout = 1");
 	/* From here on each begin asks. */
@@ -558,7 +534,7 @@ GUARD(open_transaction_keeps_no_table, "an open transaction keeps no table")
 
 /* Nor does it keep others from the name that it has lost, or from those beside
  * it, if nobody rolls it back. */
-GUARD(who_has_lost_it_locks_nothing, "who has lost it locks nothing")
+GUARD("who has lost it locks nothing")
 {
 	struct app app = *(struct app *) *state;
 	struct proxy *proxy = meet_rollback(&app, "always do drop then=vanish");
@@ -569,7 +545,6 @@ GUARD(who_has_lost_it_locks_nothing, "who has lost it locks nothing")
 	struct rowlock *lock;
 	struct rowlock *same =
 	    test_lock(app.client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, name);
-	struct rowlock_errinfo err;
 
 	options.call_timeout_ms = 1000; /* as long as it tries to roll back */
 	client = test_client_with(&options);

@@ -12,10 +12,9 @@
 #include "timeouts.h"
 
 /* The session's own ways are left alone, and not relied on. */
-GUARD(session_is_as_it_was, "the session is as it was")
+GUARD("the session is as it was")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	say(app->mysql, "SET autocommit = 0");
 	say(app->mysql, "SET completion_type = 'CHAIN'");
@@ -36,12 +35,10 @@ GUARD(session_is_as_it_was, "the session is as it was")
 	say(app->mysql, "SET SESSION TRANSACTION READ WRITE");
 }
 
-GUARD(several_statements_are_forbidden_again,
-      "several statements are forbidden again")
+GUARD("several statements are forbidden again")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_begin(app->lock, mysql, 0, &err));
@@ -64,12 +61,10 @@ GUARD(several_statements_are_forbidden_again,
 
 /* Whoever opened it without the flag may have allowed it since, and the other
  * way round. */
-GUARD(several_statements_are_as_the_application_has_them,
-      "several statements are as the application has them")
+GUARD("several statements are as the application has them")
 {
 	static const unsigned long flags[] = { 0, CLIENT_MULTI_STATEMENTS };
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(flags); i++) {
 		MYSQL *mysql = connect_to(test_dsn(), flags[i]);
@@ -89,13 +84,11 @@ GUARD(several_statements_are_as_the_application_has_them,
 }
 
 /* Also where a digit is of two bytes, or four. */
-GUARD(answers_are_read_in_each_character_set,
-      "answers are read in each character set")
+GUARD("answers are read in each character set")
 {
 	static const char *const sets[] = { "utf16", "utf16le", "utf32",
 					    "ucs2",  "binary",  "latin1" };
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 	char sql[64];
 
 	for (size_t i = 0; i < TEST_SIZE(sets); i++) {
@@ -123,13 +116,11 @@ GUARD(answers_are_read_in_each_character_set,
 }
 
 /* A copy of the application's own, in which the hold's row is for ever. */
-GUARD(copy_of_the_table_is_not_taken_for_it,
-      "a copy of the table is not taken for it")
+GUARD("a copy of the table is not taken for it")
 {
 	static const unsigned int flags[] = { 0, ROWLOCK_SNAPSHOT };
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(flags); i++) {
 		assert_ok(rowlock_begin(app->lock, app->mysql, flags[i], &err));
@@ -155,11 +146,9 @@ GUARD(copy_of_the_table_is_not_taken_for_it,
 }
 
 /* What the driver remembers is older than what the server says. */
-GUARD(transaction_that_ended_unnoticed_is_not_in_the_way,
-      "a transaction that ended unnoticed is not in the way")
+GUARD("a transaction that ended unnoticed is not in the way")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (enum ending ending = 0; ending < ENDINGS; ending++) {
 		say(app->mysql, "START TRANSACTION");
@@ -179,10 +168,9 @@ GUARD(transaction_that_ended_unnoticed_is_not_in_the_way,
 	assert_as_before(app);
 }
 
-GUARD(autocommit_is_as_the_server_had_it, "autocommit is as the server had it")
+GUARD("autocommit is as the server had it")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	say(app->mysql, "SET autocommit = 0");
 	assert_false(mysql_reset_connection(app->mysql));
@@ -193,10 +181,9 @@ GUARD(autocommit_is_as_the_server_had_it, "autocommit is as the server had it")
 }
 
 /* It lets no row of the session's own SELECTs through. */
-GUARD(limit_of_the_session_is_not_ours, "a limit of the session's is not ours")
+GUARD("a limit of the session's is not ours")
 {
 	const struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	say(app->mysql, "SET SESSION sql_select_limit = 0");
 	assert_ok(rowlock_begin(app->lock, app->mysql, ROWLOCK_SNAPSHOT, &err));
@@ -230,7 +217,6 @@ struct old {
 static void begin_old(struct old *old, struct rowlock_client *client,
 		      unsigned int number)
 {
-	struct rowlock_errinfo err;
 	char sql[96];
 
 	*old = (struct old){ .name = test_name("old"),
@@ -251,7 +237,6 @@ static void begin_old(struct old *old, struct rowlock_client *client,
 static void end_old(const struct old *old, struct test_sql *sql,
 		    unsigned int number)
 {
-	struct rowlock_errinfo err;
 	bool done = false;
 
 	switch (number % ENDS) {
@@ -309,8 +294,7 @@ static void assert_is_as_it_was(const struct old *old)
 }
 
 /* Each end has its own time, and none is counted from the begin. */
-GUARD(what_lasts_longer_than_a_call_ends_as_any_other,
-      "what lasts longer than a call ends as any other")
+GUARD("what lasts longer than a call ends as any other")
 {
 	const struct app *app = *state;
 	struct rowlock_client_options options =

@@ -45,7 +45,6 @@ static struct scene scene_at(const struct app *app, const char *at)
 	struct scene scene = { .app = *app };
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
 	char dsn[512];
 
 	scene.app.name = test_name("silent");
@@ -75,10 +74,10 @@ static void scene_end(struct scene *scene)
 	proxy_end(scene->way);
 }
 
-static int begin_early(const struct scene *scene, struct rowlock_errinfo *err)
+static int begin_early(const struct scene *scene, struct rowlock_errinfo *reterr)
 {
 	return rowlock_begin(scene->app.lock, scene->app.mysql,
-			     ROWLOCK_EARLY_GUARD, err);
+			     ROWLOCK_EARLY_GUARD, reterr);
 }
 
 /* Another transaction of the hold commits, and the lock is released: nobody has
@@ -86,7 +85,6 @@ static int begin_early(const struct scene *scene, struct rowlock_errinfo *err)
 static void assert_is_settled(const struct scene *scene)
 {
 	MYSQL *next = connect_to(test_dsn(), CLIENT_MULTI_STATEMENTS);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(scene->app.lock, next, 0, &err));
 	say(next, "UPDATE " ACCOUNTS " SET balance = 50 WHERE id = 1");
@@ -101,11 +99,9 @@ static void assert_is_settled(const struct scene *scene)
 			 0);
 }
 
-GUARD(begin_without_an_answer_keeps_no_row,
-      "a begin without an answer keeps no row")
+GUARD("a begin without an answer keeps no row")
 {
 	struct scene scene = scene_of(*state);
-	struct rowlock_errinfo err;
 
 	assert_null(proxy_tell(scene.silent_way,
 			       "reply sql=\"*LOCK IN SHARE MODE*\"" SILENT));
@@ -117,11 +113,9 @@ GUARD(begin_without_an_answer_keeps_no_row,
 }
 
 /* It is refused, and so is to be rolled back. */
-GUARD(rollback_without_an_answer_keeps_no_row,
-      "a rollback without an answer keeps no row")
+GUARD("a rollback without an answer keeps no row")
 {
 	struct scene scene = scene_of(*state);
-	struct rowlock_errinfo err;
 
 	assert_ok(begin_early(&scene, &err));
 	take_ten(&scene.app);
@@ -140,7 +134,6 @@ GUARD(rollback_without_an_answer_keeps_no_row,
  * any question of the client. It is settled when that can ask again. */
 static void end_in_silence(struct scene *scene, bool commits)
 {
-	struct rowlock_errinfo err;
 
 	assert_ok(begin_early(scene, &err));
 	take_ten(&scene->app);
@@ -160,8 +153,7 @@ static void end_in_silence(struct scene *scene, bool commits)
 	assert_balance(&scene->app, 100);
 }
 
-GUARD(commit_in_silence_is_settled_later,
-      "a commit in silence is settled later")
+GUARD("a commit in silence is settled later")
 {
 	struct scene scene = scene_of(*state);
 
@@ -170,8 +162,7 @@ GUARD(commit_in_silence_is_settled_later,
 	scene_end(&scene);
 }
 
-GUARD(rollback_in_silence_is_settled_later,
-      "a rollback in silence is settled later")
+GUARD("a rollback in silence is settled later")
 {
 	struct scene scene = scene_of(*state);
 
@@ -195,12 +186,10 @@ static MYSQL *connect_until(unsigned long number)
 
 /* The application is connected to another server by mistake, where its number
  * is one that somebody has on the lock's server. */
-GUARD(number_of_another_server_is_not_ended,
-      "a number of another server is not ended")
+GUARD("a number of another server is not ended")
 {
 	struct scene scene = scene_at(*state, getenv("ROWLOCK_TEST_DSN"));
 	MYSQL *stranger = connect_until(mysql_thread_id(scene.app.mysql));
-	struct rowlock_errinfo err;
 	char dsn[512];
 
 	proxy_dsn(scene.silent_way, getenv("ROWLOCK_TEST_DSN"), dsn,

@@ -39,17 +39,14 @@ static unsigned int commit_by_text(const struct app *app, const char *text)
 
 static void commit_one(const struct app *app)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
 }
 
-GUARD(guard_is_told_as_text, "the guard is told as text")
+GUARD("the guard is told as text")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
 	for (int i = 0; i < 2; i++) {
@@ -70,12 +67,10 @@ GUARD(guard_is_told_as_text, "the guard is told as text")
 }
 
 /* Drivers throw the answers to the others away. */
-GUARD(first_answer_of_the_text_judges,
-      "the first answer of the guard's text judges")
+GUARD("the first answer of the guard's text judges")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
 	steal(app);
@@ -86,13 +81,11 @@ GUARD(first_answer_of_the_text_judges,
 }
 
 /* As by mariadb --force. */
-GUARD(client_that_passes_over_errors_commits_nothing,
-      "a client that passes over errors commits nothing")
+GUARD("a client that passes over errors commits nothing")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_to(test_dsn(), 0);
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 	char *next = text;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
@@ -113,7 +106,7 @@ GUARD(client_that_passes_over_errors_commits_nothing,
 }
 
 /* As often as a long hold likes; and nobody's count is taken for another's. */
-GUARD(row_is_counted_up_for_ever, "a row is counted up for ever")
+GUARD("a row is counted up for ever")
 {
 	/* As many as the client remembers, and as there is room for. */
 	static const uint32_t numbers[] = { 65533, (1u << 28) - 2,
@@ -121,7 +114,6 @@ GUARD(row_is_counted_up_for_ever, "a row is counted up for ever")
 	static const uint32_t own = (1u << 28) - 1;
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
 	for (size_t i = 0; i < TEST_SIZE(numbers); i++) {
@@ -139,11 +131,10 @@ GUARD(row_is_counted_up_for_ever, "a row is counted up for ever")
 	}
 }
 
-GUARD(guard_of_an_earlier_hold_is_none, "the guard of an earlier hold is none")
+GUARD("the guard of an earlier hold is none")
 {
 	const struct app *app = *state;
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_guard_sql(app->lock, text, sizeof(text), &err));
 	assert_ok(rowlock_release(app->lock, &err));
@@ -162,11 +153,9 @@ static void *hold_it_here(void *lock)
 
 /* The next thread of the client, which mostly waits by then, would pass by it.
  */
-GUARD(hold_whose_guard_was_told_is_not_handed_over,
-      "a hold whose guard was told is not handed over")
+GUARD("a hold whose guard was told is not handed over")
 {
 	struct app *app = *state;
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 20; i++) {
 		char text[ROWLOCK_GUARD_SQL_SIZE];
@@ -193,15 +182,13 @@ GUARD(hold_whose_guard_was_told_is_not_handed_over,
 	assert_balance(app, 100);
 }
 
-GUARD(guard_that_cannot_be_told_is_refused,
-      "a guard that cannot be told is refused")
+GUARD("a guard that cannot be told is refused")
 {
 	const struct app *app = *state;
 	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
 	struct rowlock *other =
 	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("other"));
 	char text[ROWLOCK_GUARD_SQL_SIZE] = "as it was";
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_guard_sql(app->lock, NULL, 0, &err), ROWLOCK_EINVAL,
 		    &err);

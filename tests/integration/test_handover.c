@@ -32,10 +32,11 @@ struct crowd {
 	struct test_event let_go;
 };
 
-static void note_failure(struct crowd *crowd, const struct rowlock_errinfo *err)
+static void note_failure(struct crowd *crowd,
+			 const struct rowlock_errinfo *error)
 {
 	if (atomic_fetch_add(&crowd->failed, 1) == 0)
-		crowd->why = *err;
+		crowd->why = *error;
 }
 
 static void *take_turn(void *arg)
@@ -43,7 +44,6 @@ static void *take_turn(void *arg)
 	struct crowd *crowd = arg;
 	struct rowlock *lock =
 	    test_lock(crowd->client, crowd->strategy, 0, crowd->name);
-	struct rowlock_errinfo err;
 	unsigned int place;
 
 	if (atomic_fetch_add(&crowd->coming, 1) + 1 == CROWD)
@@ -71,7 +71,6 @@ static uint64_t round_of(struct crowd *crowd, struct test_sql *sql)
 {
 	struct rowlock *first =
 	    test_lock(crowd->client, crowd->strategy, 0, crowd->name);
-	struct rowlock_errinfo err;
 	pthread_t threads[CROWD];
 	uint64_t before, after;
 	int i;
@@ -133,20 +132,20 @@ static uint64_t least(enum rowlock_strategy strategy, unsigned int passes,
 	return fewest;
 }
 
-CASE(a_hundred_passes_cost_no_statement, "a hundred passes cost no statement")
+CASE("a hundred passes cost no statement")
 {
 	assert_int_equal(least(ROWLOCK_LEASE, 1000000, 0), 0);
 	assert_int_equal(least(ROWLOCK_ROW, 1000000, 0), 0);
 }
 
 /* Of 101 holders 26 have it by one grant: three times it goes back. */
-CASE(after_a_turn_it_goes_back_once, "after a turn it goes back, once")
+CASE("after a turn it goes back, once")
 {
 	assert_int_equal(least(ROWLOCK_LEASE, 25, 6), 6);
 	assert_int_equal(least(ROWLOCK_ROW, 25, 6), 6);
 }
 
-CASE(without_handover_each_asks, "without hand-over each asks")
+CASE("without hand-over each asks")
 {
 	assert_int_equal(least(ROWLOCK_LEASE, 0, 2 * CROWD), 2 * CROWD);
 	assert_int_equal(least(ROWLOCK_ROW, 0, 2 * CROWD), 2 * CROWD);
@@ -179,7 +178,7 @@ static void tokens_grow(enum rowlock_strategy strategy)
 	test_event_end(&crowd.let_go);
 }
 
-CASE(tokens_grow_with_each_pass, "tokens grow with each pass")
+CASE("tokens grow with each pass")
 {
 	tokens_grow(ROWLOCK_LEASE);
 	tokens_grow(ROWLOCK_ROW);
@@ -202,7 +201,6 @@ static void *take_again_and_again(void *arg)
 	struct greedy *greedy = arg;
 	struct rowlock *lock =
 	    test_lock(greedy->client, greedy->strategy, 0, greedy->name);
-	struct rowlock_errinfo err;
 
 	while (!greedy->stop)
 		if (rowlock_acquire(lock, (uint64_t) test_patience_ms(),
@@ -241,7 +239,7 @@ static void gets_its_turn(enum rowlock_strategy strategy)
 	test_client_end(greedy.client);
 }
 
-CASE(another_process_gets_its_turn, "another process gets its turn")
+CASE("another process gets its turn")
 {
 	gets_its_turn(ROWLOCK_LEASE);
 	gets_its_turn(ROWLOCK_ROW);

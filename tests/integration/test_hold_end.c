@@ -18,13 +18,12 @@ static void count(struct rowlock *lock, void *arg)
 	test_event_set(arg);
 }
 
-CASE(a_break_is_noticed_by_the_next_beat, "a break is noticed by the next beat")
+CASE("a break is noticed by the next beat")
 {
 	const char *name = test_name("break");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
-	struct rowlock_client *breaker = test_client(ttl);
+	TEST_CLIENT(breaker, test_client(ttl));
 	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
-	struct rowlock_errinfo err;
 	uint64_t began;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -42,16 +41,13 @@ CASE(a_break_is_noticed_by_the_next_beat, "a break is noticed by the next beat")
 	assert_int_equal(test_actor_ask(&actor, "lost"), 1);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
 	test_actor_end(&actor);
-	test_client_end(breaker);
 }
 
-CASE(a_break_is_noticed_by_verify_at_once,
-     "a break is noticed by verify at once")
+CASE("a break is noticed by verify at once")
 {
 	const char *name = test_name("break");
-	struct rowlock_client *breaker = test_client(60000);
+	TEST_CLIENT(breaker, test_client(60000));
 	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, 60000);
-	struct rowlock_errinfo err;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "verify"), 0);
@@ -62,13 +58,11 @@ CASE(a_break_is_noticed_by_verify_at_once,
 	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
 	test_actor_end(&actor);
-	test_client_end(breaker);
 }
 
-CASE(a_break_of_nothing_says_so, "a break of what nobody holds says so")
+CASE("a break of what nobody holds says so")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(TTL_MS));
 
 	assert_code(
 	    rowlock_break(client, ROWLOCK_LEASE, test_name("none"), &err),
@@ -77,18 +71,15 @@ CASE(a_break_of_nothing_says_so, "a break of what nobody holds says so")
 		    ROWLOCK_ENOTHELD, &err);
 	assert_code(rowlock_break(client, ROWLOCK_LEASE, "", &err),
 		    ROWLOCK_ENAME, &err);
-	test_client_end(client);
 }
 
 /* Killing a connection needs an account that may find it. */
-CASE(a_row_can_be_broken_or_says_how,
-     "a row is broken, or the message says who can do it")
+CASE("a row is broken, or the message says who can do it")
 {
 	const char *name = test_name("break");
-	struct rowlock_client *breaker = test_client(TTL_MS);
+	TEST_CLIENT(breaker, test_client(TTL_MS));
 	struct test_actor actor =
 	    test_actor_start(ROWLOCK_ROW, name, test_ttl_ms(2 * TTL_MS));
-	struct rowlock_errinfo err;
 	int code;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -105,13 +96,11 @@ CASE(a_row_can_be_broken_or_says_how,
 				 ROWLOCK_ELOST);
 	}
 	test_actor_end(&actor);
-	test_client_end(breaker);
 }
 
 /* By an account that may neither look who holds a row nor end what is not its
  * own, as that of the tests is where the sandbox is the server. */
-CASE(a_process_ends_its_own_row,
-     "a process ends its own row without the right to KILL")
+CASE("a process ends its own row without the right to KILL")
 {
 	const char *name = test_name("own");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -119,7 +108,6 @@ CASE(a_process_ends_its_own_row,
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rowlock *next = test_lock(other, ROWLOCK_ROW, 0, name);
 	struct test_event lost = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, count, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -149,7 +137,6 @@ static void past_its_maximum(enum rowlock_strategy strategy)
 	struct test_event lost = test_event_new();
 	const char *name = test_name("maximum");
 	struct test_actor next = test_actor_start(strategy, name, 10000);
-	struct rowlock_errinfo err;
 	struct rowlock *lock = NULL;
 
 	options.strategy = strategy;
@@ -172,8 +159,7 @@ static void past_its_maximum(enum rowlock_strategy strategy)
 	test_event_end(&lost);
 }
 
-CASE(a_maximum_hold_ends,
-     "a hold ends at its maximum, and the next one gets it")
+CASE("a hold ends at its maximum, and the next one gets it")
 {
 	past_its_maximum(ROWLOCK_LEASE);
 	past_its_maximum(ROWLOCK_ROW);
@@ -181,7 +167,7 @@ CASE(a_maximum_hold_ends,
 
 /* Nothing to wait for but time itself: the lease outlives three TTLs because
  * it is kept alive, which a second process confirms by waiting in vain. */
-CASE(a_hold_outlives_its_ttl, "a hold lives as long as its client beats")
+CASE("a hold lives as long as its client beats")
 {
 	const char *name = test_name("alive");
 	uint64_t ttl = test_ttl_ms(1000);

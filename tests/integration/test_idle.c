@@ -21,12 +21,10 @@ static uint64_t beats(struct test_sql *sql)
 }
 
 /* Each has had a lease once. */
-CASE(an_idle_client_costs_little,
-     "an idle client has few statements and connections")
+CASE("an idle client has few statements and connections")
 {
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *clients[CLIENTS];
-	struct rowlock_errinfo err;
 	uint64_t since, statements, connections;
 
 	for (int i = 0; i < CLIENTS; i++) {

@@ -24,7 +24,6 @@ static struct rowlock *make(struct rowlock_client *client, const char *name,
 	const struct rowlock_options options = { .size = sizeof(options),
 						 .at_least_ms = at_least_ms };
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_new(client, name, &options, &lock, &err));
 	return lock;
@@ -32,16 +31,12 @@ static struct rowlock *make(struct rowlock_client *client, const char *name,
 
 static void hold_for_a_moment(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 }
 
 static void expect(struct rowlock *lock, uint64_t wait_ms, int code)
 {
-	struct rowlock_errinfo err = { 0 };
-
 	test_code(rowlock_acquire(lock, wait_ms, &err), code, &err, "acquire",
 		  __FILE__, __LINE__);
 }
@@ -70,7 +65,6 @@ static struct seen look(struct rowlock_client *client, const char *name)
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct seen seen = { .entries = 0 };
-	struct rowlock_errinfo err;
 
 	options.name = name;
 	options.flags = ROWLOCK_LIST_LEASES;
@@ -93,16 +87,14 @@ static void expect_kept(struct rowlock_client *client, struct test_sql *sql,
 	free(state);
 }
 
-CASE(a_released_lock_stays_taken,
-     "a released lock stays taken, as nobody's, until it is broken")
+CASE("a released lock stays taken, as nobody's, until it is broken")
 {
 	const char *name = test_name("released");
 	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_client *other = test_client(TTL_MS);
+	TEST_CLIENT(other, test_client(TTL_MS));
 	struct rowlock *lock = make(client, name, HOUR_MS);
-	struct rowlock *rival = make(other, name, 0);
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
+	TEST_LOCK(rival, make(other, name, 0));
+	TEST_SQL(sql);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(look(other, name).state, ROWLOCK_STATE_HELD);
@@ -118,8 +110,6 @@ CASE(a_released_lock_stays_taken,
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
 	assert_int_equal(look(other, name).entries, 0);
 	hold_for_a_moment(rival);
-	test_sql_end(sql);
-	test_end(rival, other);
 }
 
 static bool have_it(struct rowlock_client *client, void *arg)
@@ -129,13 +119,12 @@ static bool have_it(struct rowlock_client *client, void *arg)
 	return rowlock_acquire(lock, 0, NULL) == 0;
 }
 
-CASE(a_dead_holder_leaves_it_taken, "a dead holder leaves it taken")
+CASE("a dead holder leaves it taken")
 {
 	const char *name = test_name("killed");
-	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *rival = make(other, name, 0);
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
+	TEST_CLIENT(other, test_client(TTL_MS));
+	TEST_LOCK(rival, make(other, name, 0));
+	TEST_SQL(sql);
 	pid_t holder = holder_start(test_ttl_ms(SHORT_TTL_MS), have_it,
 				    (void *) (uintptr_t) name);
 	uint64_t since = test_now_ns();
@@ -157,29 +146,24 @@ CASE(a_dead_holder_leaves_it_taken, "a dead holder leaves it taken")
 	expect(rival, 0, ROWLOCK_EBUSY);
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
 	hold_for_a_moment(rival);
-	test_sql_end(sql);
-	test_end(rival, other);
 }
 
-CASE(it_is_free_when_the_time_is_over, "it is free when the time is over")
+CASE("it is free when the time is over")
 {
 	const char *name = test_name("over");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *lock = make(client, name, 400);
+	TEST_LOCK(lock, make(client, name, 400));
 	struct rowlock *rival = make(other, name, 0);
-	struct rowlock_errinfo err;
 
 	hold_for_a_moment(lock);
 	expect(rival, (uint64_t) test_patience_ms(), 0);
 	assert_ok(rowlock_release(rival, &err));
 	test_end(rival, other);
 	/* And by itself, if nobody wants it. */
-	test_end(lock, client);
 }
 
-CASE(a_longer_hold_lives_on_and_ends_as_any_other,
-     "a hold that lasts longer lives on, and ends as any other")
+CASE("a hold that lasts longer lives on, and ends as any other")
 {
 	const char *name = test_name("longer");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -188,7 +172,6 @@ CASE(a_longer_hold_lives_on_and_ends_as_any_other,
 	struct rowlock *rival = make(other, name, 0);
 	struct test_sql *sql = test_sql_open();
 	uint64_t since = test_now_ns();
-	struct rowlock_errinfo err;
 	uint64_t keep;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -216,8 +199,7 @@ CASE(a_longer_hold_lives_on_and_ends_as_any_other,
 	test_end(lock, client);
 }
 
-CASE(a_loss_delays_the_next,
-     "a loss delays the next holder, a release does not")
+CASE("a loss delays the next holder, a release does not")
 {
 	const char *name = test_name("delay");
 	const struct rowlock_options options = { .size = sizeof(options),
@@ -228,7 +210,6 @@ CASE(a_loss_delays_the_next,
 	struct rowlock *rival = make(other, name, 0), *lock = NULL;
 	struct test_sql *sql = test_sql_open();
 	uint64_t since = test_now_ns();
-	struct rowlock_errinfo err;
 	uint64_t keep, beat;
 
 	assert_ok(rowlock_new(client, name, &options, &lock, &err));
@@ -266,12 +247,12 @@ CASE(a_loss_delays_the_next,
 }
 
 /* All that a program of version 7 says about a row that it may not have. */
-CASE(an_older_program_sees_it_as_held, "an older program sees it as held")
+CASE("an older program sees it as held")
 {
 	const char *name = test_name("older");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock = make(client, name, HOUR_MS);
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct seen seen;
 
 	hold_for_a_moment(lock);
@@ -299,12 +280,10 @@ CASE(an_older_program_sees_it_as_held, "an older program sees it as held")
 		     name),
 	    0);
 	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name);
-	test_sql_end(sql);
 }
 
 /* The rows are as if the clock had been a day ahead when they were written. */
-CASE(a_clock_that_was_set_back_is_outlasted,
-     "a clock that was set back is outlasted")
+CASE("a clock that was set back is outlasted")
 {
 	const char *name = test_name("clock");
 	struct rowlock_client *client = test_client(SHORT_TTL_MS);
@@ -312,7 +291,6 @@ CASE(a_clock_that_was_set_back_is_outlasted,
 	struct rowlock *lock = make(client, name, 500);
 	struct rowlock *rival = make(other, name, 0);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	hold_for_a_moment(lock);
 	assert_true(test_sql(sql,
@@ -331,9 +309,9 @@ CASE(a_clock_that_was_set_back_is_outlasted,
 	test_end(lock, client);
 }
 
-CASE(only_locks_are_kept, "only the names of locks are kept")
+CASE("only the names of locks are kept")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_election_options election =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
@@ -367,7 +345,6 @@ CASE(only_locks_are_kept, "only the names of locks are kept")
 	assert_int_equal(rowlock_new(client, "a", &options, &lock, NULL),
 			 ROWLOCK_EINVAL);
 	assert_null(lock);
-	test_client_end(client);
 }
 
 static void count(struct rowlock *lock, void *arg)
@@ -376,13 +353,12 @@ static void count(struct rowlock *lock, void *arg)
 	++*(int *) arg;
 }
 
-CASE(execute_keeps_the_name, "execute keeps the name")
+CASE("execute keeps the name")
 {
 	const char *name = test_name("execute");
 	const struct rowlock_options options = { .size = sizeof(options),
 						 .at_least_ms = HOUR_MS };
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(TTL_MS));
 	int runs = 0;
 
 	assert_ok(
@@ -392,7 +368,6 @@ CASE(execute_keeps_the_name, "execute keeps the name")
 	    ROWLOCK_EBUSY, &err, "acquire", __FILE__, __LINE__);
 	assert_int_equal(runs, 1);
 	assert_ok(rowlock_break(client, ROWLOCK_LEASE, name, &err));
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

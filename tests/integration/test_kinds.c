@@ -34,7 +34,6 @@ static struct kinds make_all(const char *word)
 			       .sql = test_sql_open() };
 	const char *name = test_name(word);
 	struct rowlock **locks = kinds.locks;
-	struct rowlock_errinfo err;
 
 	heavy.weight = 3;
 	locks[LOCK] = test_lock(kinds.client, ROWLOCK_LEASE, 0, name);
@@ -59,20 +58,18 @@ static void end_all(struct kinds *kinds)
 	test_sql_end(kinds->sql);
 }
 
-static void expect_unsupported(int code, const struct rowlock_errinfo *err,
+static void expect_unsupported(int code, const struct rowlock_errinfo *error,
 			       const char *says)
 {
-	assert_code(code, ROWLOCK_EUNSUPPORTED, err);
-	if (!strstr(err->message, says))
-		fail_msg("\"%s\" does not say \"%s\"", err->message, says);
+	assert_code(code, ROWLOCK_EUNSUPPORTED, error);
+	if (!strstr(error->message, says))
+		fail_msg("\"%s\" does not say \"%s\"", error->message, says);
 }
 
-CASE(what_a_kind_cannot_serve_it_says,
-     "what a kind of lock cannot serve it says")
+CASE("what a kind of lock cannot serve it says")
 {
 	struct kinds kinds = make_all("kinds");
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 	unsigned int weight;
 	uint64_t stood_ms;
 	uint64_t token;
@@ -132,11 +129,9 @@ CASE(what_a_kind_cannot_serve_it_says,
 }
 
 /* A re-entrant handle may be within what it lost: it is told, once. */
-CASE(an_acquire_after_a_loss_starts_afresh,
-     "an acquire after a loss starts afresh")
+CASE("an acquire after a loss starts afresh")
 {
 	struct kinds kinds = make_all("afresh");
-	struct rowlock_errinfo err;
 
 	for (int kind = 0; kind < KINDS; kind++) {
 		struct rowlock *lock = kinds.locks[kind];

@@ -12,11 +12,10 @@
 
 #define LINE 8
 
-CASE(processes_have_it_in_the_order_in_which_they_came,
-     "processes have it in the order in which they came")
+CASE("processes have it in the order in which they came")
 {
 	const char *name = test_name("order");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor holder = holder_of(sql, name, LONG_TTL_MS);
 	struct test_actor line[LINE];
 	uint64_t before, spent;
@@ -40,16 +39,14 @@ CASE(processes_have_it_in_the_order_in_which_they_came,
 	for (i = 0; i < LINE; i++)
 		test_actor_end(&line[i]);
 	test_actor_end(&holder);
-	test_sql_end(sql);
 }
 
 /* ------------------------------------------------- who leaves the line */
 
-CASE(killed_waiter_does_not_stop_the_line,
-     "killed waiter does not stop the line")
+CASE("killed waiter does not stop the line")
 {
 	const char *name = test_name("killed");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor first = holder_of(sql, name, LONG_TTL_MS);
 	struct test_actor second = actor(name, LONG_TTL_MS);
 	struct test_actor third = actor(name, LONG_TTL_MS);
@@ -65,7 +62,6 @@ CASE(killed_waiter_does_not_stop_the_line,
 	await_free(sql, name);
 	test_actor_end(&third);
 	test_actor_end(&first);
-	test_sql_end(sql);
 }
 
 static bool comes_first(const struct test_actor *one,
@@ -83,11 +79,10 @@ static bool comes_first(const struct test_actor *one,
 
 /* Whoever sees first that it is dead takes its name: that need not be the head
  * of the line. */
-CASE(killed_holder_is_outlived_by_the_line,
-     "killed holder is outlived by the line")
+CASE("killed holder is outlived by the line")
 {
 	const char *name = test_name("dead");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	uint64_t ttl = test_ttl_ms(2000);
 	struct test_actor first = holder_of(sql, name, ttl);
 	struct test_actor second = actor(name, ttl);
@@ -107,13 +102,12 @@ CASE(killed_holder_is_outlived_by_the_line,
 	await_free(sql, name);
 	test_actor_end(&third);
 	test_actor_end(&second);
-	test_sql_end(sql);
 }
 
-CASE(cancel_and_deadline_leave_the_line, "cancel and deadline leave the line")
+CASE("cancel and deadline leave the line")
 {
 	const char *name = test_name("leave");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor holder = holder_of(sql, name, LONG_TTL_MS);
 	struct rowlock_client *client = client_of(4, LONG_TTL_MS);
 	struct waiter waiter;
@@ -133,7 +127,6 @@ CASE(cancel_and_deadline_leave_the_line, "cancel and deadline leave the line")
 	await_free(sql, name);
 	test_client_end(client);
 	test_actor_end(&holder);
-	test_sql_end(sql);
 }
 
 /* ---------------------------------------------- who does not stand in it */
@@ -178,11 +171,11 @@ static void log_end(struct log *log)
 	test_event_end(&log->poll);
 }
 
-CASE(who_finds_no_wait_connection_polls, "who finds no wait connection polls")
+CASE("who finds no wait connection polls")
 {
 	const char *one = test_name("one");
 	const char *other = test_name("other");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor holder = holder_of(sql, one, LONG_TTL_MS);
 	struct test_actor other_holder = actor(other, LONG_TTL_MS);
 	struct waiter waits, polls;
@@ -206,13 +199,12 @@ CASE(who_finds_no_wait_connection_polls, "who finds no wait connection polls")
 	log_end(&log);
 	test_actor_end(&other_holder);
 	test_actor_end(&holder);
-	test_sql_end(sql);
 }
 
-CASE(without_wait_connections_all_poll, "without wait connections all poll")
+CASE("without wait connections all poll")
 {
 	const char *name = test_name("none");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct test_actor holder = actor(name, LONG_TTL_MS);
 	struct waiter waiter;
 	struct log log;
@@ -228,7 +220,6 @@ CASE(without_wait_connections_all_poll, "without wait connections all poll")
 	test_client_end(client);
 	log_end(&log);
 	test_actor_end(&holder);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -41,7 +41,6 @@ static struct rowlock *make_with(struct rowlock_client *client,
 				 const struct rowlock_options *options)
 {
 	struct rowlock *multilock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_multilock_new(client, names->pointers, names->count,
 					options, &multilock, &err));
@@ -56,8 +55,6 @@ static struct rowlock *make(struct rowlock_client *client,
 
 static void end(struct rowlock *multilock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(multilock, &err));
 }
 
@@ -76,7 +73,6 @@ static uint64_t rows_of(struct test_sql *sql, const struct names *names)
 static int try(struct rowlock_client *client, const char *name)
 {
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 	int code = rowlock_acquire(lock, 0, &err);
 
 	if (!code)
@@ -85,13 +81,12 @@ static int try(struct rowlock_client *client, const char *name)
 	return code;
 }
 
-CASE(all_names_are_held_or_none, "all names of a multi-lock are held, or none")
+CASE("all names of a multi-lock are held, or none")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct names names;
 	struct rowlock *one;
 
@@ -160,13 +155,12 @@ static int end_wait(struct wait *waiting, const char *what)
 	return waiting->code;
 }
 
-CASE(who_waits_holds_nothing, "who waits for a multi-lock holds nothing")
+CASE("who waits for a multi-lock holds nothing")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock_client *other = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct wait waiting;
 	struct names names;
 	struct rowlock *one;
@@ -191,13 +185,11 @@ CASE(who_waits_holds_nothing, "who waits for a multi-lock holds nothing")
 	test_sql_end(sql);
 }
 
-CASE(a_wait_ends_by_time_or_by_cancel,
-     "a wait for a multi-lock ends by time, or by cancel")
+CASE("a wait for a multi-lock ends by time, or by cancel")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
-	struct rowlock_client *other = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
+	TEST_CLIENT(other, test_client(test_ttl_ms(10000)));
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct wait waiting;
 	struct names names;
 	struct rowlock *one;
@@ -217,8 +209,6 @@ CASE(a_wait_ends_by_time_or_by_cancel,
 	assert_ok(rowlock_release(multilock, &err));
 	test_lock_end(one);
 	end(multilock);
-	test_client_end(other);
-	test_client_end(client);
 }
 
 static void come_free(unsigned int flags)
@@ -228,7 +218,6 @@ static void come_free(unsigned int flags)
 	struct rowlock *multilock;
 	struct rowlock_client *client;
 	struct test_actor actor;
-	struct rowlock_errinfo err;
 	struct names names;
 
 	options.flags |= flags;
@@ -247,28 +236,25 @@ static void come_free(unsigned int flags)
 	test_client_end(client);
 }
 
-CASE(names_of_a_dead_client_come_free, "names of a dead client come free")
+CASE("names of a dead client come free")
 {
 	come_free(0);
 }
 
 /* Each by itself: the names behind it are not swept along. */
-CASE(names_of_one_seen_dead_come_free,
-     "names of a client that was seen to be dead come free")
+CASE("names of a client that was seen to be dead come free")
 {
 	come_free(ROWLOCK_OBSERVE_BEATS);
 }
 
 /* And what is left of it comes free. */
-CASE(all_are_lost_with_one_that_is_broken,
-     "all names are lost with one that is broken")
+CASE("all names are lost with one that is broken")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(1000));
-	struct rowlock_client *other = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(1000)));
+	TEST_CLIENT(other, test_client(test_ttl_ms(10000)));
 	struct test_loss told = { .event = test_event_new() };
 	struct rowlock *multilock;
 	struct rowlock *next;
-	struct rowlock_errinfo err;
 	struct names names;
 
 	name_them(&names, "broken", NAMES);
@@ -292,15 +278,12 @@ CASE(all_are_lost_with_one_that_is_broken,
 	end(next);
 	end(multilock);
 	test_event_end(&told.event);
-	test_client_end(other);
-	test_client_end(client);
 }
 
-CASE(each_name_has_its_tokens, "each name of a multi-lock has its tokens")
+CASE("each name of a multi-lock has its tokens")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	uint64_t tokens[NAMES];
 	struct names names;
 	struct rowlock *one;
@@ -337,18 +320,15 @@ CASE(each_name_has_its_tokens, "each name of a multi-lock has its tokens")
 	assert_ok(rowlock_release(multilock, &err));
 	test_lock_end(one);
 	end(multilock);
-	test_client_end(client);
 }
 
-CASE(each_hold_has_a_maximum_and_an_info,
-     "a multi-lock has a maximum and an info")
+CASE("a multi-lock has a maximum and an info")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
+	TEST_SQL(sql);
 	struct test_loss told = { .event = test_event_new() };
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct names names;
 
 	options.info = "row 12";
@@ -368,8 +348,6 @@ CASE(each_hold_has_a_maximum_and_an_info,
 	assert_code(rowlock_release(multilock, &err), ROWLOCK_ELOST, &err);
 	end(multilock);
 	test_event_end(&told.event);
-	test_sql_end(sql);
-	test_client_end(client);
 }
 
 /* The least of five, as below. */
@@ -394,8 +372,6 @@ static uint64_t cost(struct test_sql *sql, struct rowlock *multilock,
 
 static void verify(struct rowlock *multilock, const struct names *names)
 {
-	struct rowlock_errinfo err;
-
 	(void) names;
 	assert_ok(rowlock_verify(multilock, &err));
 	assert_true(rowlock_held(multilock));
@@ -403,7 +379,6 @@ static void verify(struct rowlock *multilock, const struct names *names)
 
 static void draw_twice(struct rowlock *multilock, const struct names *names)
 {
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	for (int i = 0; i < 2; i++)
@@ -415,8 +390,6 @@ static void draw_twice(struct rowlock *multilock, const struct names *names)
 static void hold_and_draw_twice(struct rowlock *multilock,
 				const struct names *names)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(multilock, 0, &err));
 	draw_twice(multilock, names);
 	assert_ok(rowlock_release(multilock, &err));
@@ -424,18 +397,14 @@ static void hold_and_draw_twice(struct rowlock *multilock,
 
 static void try_in_vain(struct rowlock *multilock, const struct names *names)
 {
-	struct rowlock_errinfo err;
-
 	(void) names;
 	assert_code(rowlock_acquire(multilock, 0, &err), ROWLOCK_EBUSY, &err);
 }
 
-CASE(a_set_costs_two_statements,
-     "a set costs two statements, however many names")
+CASE("a set costs two statements, however many names")
 {
 	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	for (size_t count = 1; count <= ROWLOCK_MULTILOCK_MAX; count *= 4) {
 		struct rowlock *multilock;
@@ -464,13 +433,12 @@ CASE(a_set_costs_two_statements,
 	test_sql_end(sql);
 }
 
-CASE(each_call_has_its_price, "each other call on a multi-lock has its price")
+CASE("each other call on a multi-lock has its price")
 {
 	struct rowlock_client *client = test_client(600000);
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *multilock;
 	struct rowlock *other;
-	struct rowlock_errinfo err;
 	struct names names;
 
 	name_them(&names, "price", NAMES);
@@ -500,8 +468,8 @@ static void expect(struct rowlock_client *client, const char *const *names,
 		   int code, const char *says)
 {
 	struct rowlock *multilock = (void *) &multilock;
-	struct rowlock_errinfo err = { 0 };
 
+	err = (struct rowlock_errinfo){ 0 };
 	assert_code(rowlock_multilock_new(client, names, count, options,
 					  &multilock, &err),
 		    code, &err);
@@ -510,16 +478,15 @@ static void expect(struct rowlock_client *client, const char *const *names,
 		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-CASE(bad_input_is_refused, "bad input for a multi-lock is refused")
+CASE("bad input for a multi-lock is refused")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *twice[] = { "b", "a", "b" };
 	const char *null[] = { "a", NULL };
 	const char *feed[] = { "a", "b\nc" };
 	const char *empty[] = { "a", "" };
 	struct names names;
-	struct rowlock_errinfo err;
 
 	name_them(&names, "many", ROWLOCK_MULTILOCK_MAX + 1);
 	expect(client, twice, 0, NULL, ROWLOCK_EINVAL, "0 names");
@@ -541,15 +508,12 @@ CASE(bad_input_is_refused, "bad input for a multi-lock is refused")
 	options.size = 1;
 	expect(client, twice, 2, &options, ROWLOCK_EINVAL, "size");
 	assert_ok(rowlock_try_free(NULL, &err));
-	test_client_end(client);
 }
 
-CASE(who_holds_a_name_of_it_does_not_wait_for_himself,
-     "who holds a name of it does not wait for himself")
+CASE("who holds a name of it does not wait for himself")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct names names;
 	struct rowlock *one;
 
@@ -568,13 +532,11 @@ CASE(who_holds_a_name_of_it_does_not_wait_for_himself,
 }
 
 /* A handle whose hold was lost has nothing, and takes nothing of the set. */
-CASE(who_has_lost_a_name_of_it_is_not_in_the_way,
-     "who has lost a name of it is not in the way")
+CASE("who has lost a name of it is not in the way")
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(10000));
 	struct test_sql *sql = test_sql_open();
 	struct rowlock *multilock;
-	struct rowlock_errinfo err;
 	struct names names;
 	struct rowlock *one;
 
@@ -677,14 +639,14 @@ static void *live(void *arg)
 	return NULL;
 }
 
-CASE(random_subsets_exclude_each_other, "random subsets exclude each other")
+CASE("random subsets exclude each other")
 {
 	struct rowlock_client *clients[] = { test_client(test_ttl_ms(10000)),
 					     test_client(test_ttl_ms(10000)) };
 	static _Atomic int holders[CROWD_NAMES];
 	static struct member crowd[CROWD];
 	static _Atomic int overlaps;
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct names names;
 
 	name_them(&names, "crowd", CROWD_NAMES);
@@ -708,7 +670,6 @@ CASE(random_subsets_exclude_each_other, "random subsets exclude each other")
 	assert_int_equal(rows_of(sql, &names), 0);
 	test_client_end(clients[1]);
 	test_client_end(clients[0]);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

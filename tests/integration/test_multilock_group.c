@@ -53,7 +53,6 @@ static void make(struct person *people, struct rowlock_client *client,
 		 const char *word, size_t step)
 {
 	for (int i = 0; i < THREADS; i++) {
-		struct rowlock_errinfo err;
 		const char *pointers[NAMES];
 		char names[NAMES][100];
 
@@ -75,8 +74,6 @@ static void make(struct person *people, struct rowlock_client *client,
 
 static void end(struct person *people)
 {
-	struct rowlock_errinfo err;
-
 	for (int i = 0; i < THREADS; i++)
 		assert_ok(rowlock_try_free(people[i].multilock, &err));
 }
@@ -97,8 +94,6 @@ static void *take_turns(void *arg)
 	struct person *person = arg;
 
 	for (int i = 0; i < person->rounds && !over; i++) {
-		struct rowlock_errinfo err = { 0 };
-
 		if (rowlock_acquire(person->multilock,
 				    (uint64_t) test_patience_ms(), &err)) {
 			person->failures++;
@@ -137,7 +132,7 @@ static uint64_t statements(struct test_sql *sql)
 	       test_sql_status(sql, "Com_delete_multi");
 }
 
-CASE(many_sets_take_few_statements, "many sets take few statements")
+CASE("many sets take few statements")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -164,8 +159,7 @@ CASE(many_sets_take_few_statements, "many sets take few statements")
 	test_sql_end(sql);
 }
 
-CASE(neighbours_that_share_names_exclude_each_other,
-     "neighbours that share names exclude each other")
+CASE("neighbours that share names exclude each other")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(30000);
@@ -188,7 +182,7 @@ static void *cut(void *arg)
 	return NULL;
 }
 
-CASE(lost_answers_cost_nobody_a_set, "lost answers cost nobody a set")
+CASE("lost answers cost nobody a set")
 {
 	static struct person people[THREADS];
 	struct rowlock_client *client = test_client(60000);

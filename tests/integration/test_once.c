@@ -33,7 +33,6 @@
 static struct rowlock_run window_of(struct rowlock_client *client)
 {
 	struct rowlock_run run = { .size = sizeof(run) };
-	struct rowlock_errinfo err;
 	int64_t now = 0;
 
 	assert_ok(rowlock_server_time(client, &now, &err));
@@ -45,7 +44,6 @@ static struct rowlock_run window_of(struct rowlock_client *client)
 static struct rowlock *acquire(struct rowlock_client *client, const char *name)
 {
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	return lock;
@@ -60,14 +58,13 @@ static uint64_t runs_of(struct test_sql *sql, const char *name,
 			       name, where);
 }
 
-CASE(a_window_has_one_success, "a window has one success")
+CASE("a window has one success")
 {
 	const char *name = test_name("once");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock = acquire(client, name);
 	struct rowlock_run run = window_of(client), next;
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
 	assert_int_equal(runs_of(sql, name, "ended_at IS NULL"), 1);
@@ -106,7 +103,7 @@ CASE(a_window_has_one_success, "a window has one success")
 	test_end(lock, client);
 }
 
-CASE(a_lost_lease_notes_nothing, "a lost lease notes nothing")
+CASE("a lost lease notes nothing")
 {
 	const char *name = test_name("lost");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -114,7 +111,6 @@ CASE(a_lost_lease_notes_nothing, "a lost lease notes nothing")
 	struct rowlock *lock = acquire(client, name), *rival;
 	struct rowlock_run run = window_of(client), its;
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
@@ -132,14 +128,12 @@ CASE(a_lost_lease_notes_nothing, "a lost lease notes nothing")
 }
 
 /* The sweep is not committed yet. */
-CASE(a_lease_that_is_being_swept_begins_nothing,
-     "a lease that is being swept begins nothing")
+CASE("a lease that is being swept begins nothing")
 {
 	const char *name = test_name("swept");
 	struct rowlock_client_options options = test_client_options(TTL_MS);
 	struct test_sql *sql = test_sql_open();
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock_run run;
 	struct rowlock *lock;
 
@@ -162,7 +156,6 @@ static unsigned int end_by_text(struct test_sql *sql, struct rowlock *lock,
 				const struct rowlock_run *run, const char *end)
 {
 	char text[ROWLOCK_GUARD_SQL_SIZE], *rest = text, *statement;
-	struct rowlock_errinfo err;
 	unsigned int error = 0;
 
 	assert_ok(rowlock_once_sql(lock, run, text, sizeof(text), &err));
@@ -173,8 +166,7 @@ static unsigned int end_by_text(struct test_sql *sql, struct rowlock *lock,
 	return error;
 }
 
-CASE(the_jobs_transaction_notes_its_success,
-     "the job's own transaction notes its success")
+CASE("the job's own transaction notes its success")
 {
 	const char *name = test_name("own");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -182,7 +174,6 @@ CASE(the_jobs_transaction_notes_its_success,
 	struct rowlock *lock = acquire(client, name), *rival;
 	struct rowlock_run run = window_of(client), next = run;
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
 	assert_int_equal(end_by_text(sql, lock, &run, "ROLLBACK"), 0);
@@ -210,8 +201,7 @@ CASE(the_jobs_transaction_notes_its_success,
 	test_end(lock, client);
 }
 
-CASE(a_stale_transaction_notes_no_success,
-     "a stale transaction notes no success")
+CASE("a stale transaction notes no success")
 {
 	const char *name = test_name("stale");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -220,7 +210,6 @@ CASE(a_stale_transaction_notes_no_success,
 	struct rowlock_run run = window_of(client);
 	struct test_sql *sql = test_sql_open();
 	char text[ROWLOCK_GUARD_SQL_SIZE];
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_once_sql(lock, &run, text, sizeof(text), &err),
 		    ROWLOCK_EINVAL, &err);
@@ -242,14 +231,13 @@ CASE(a_stale_transaction_notes_no_success,
 	test_end(lock, client);
 }
 
-CASE(the_last_runs_are_kept, "the last runs are kept")
+CASE("the last runs are kept")
 {
 	const char *name = test_name("kept");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock = acquire(client, name);
 	struct rowlock_run run = window_of(client);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 30; i++) {
 		assert_ok(rowlock_once_begin(lock, &run, &err));
@@ -273,15 +261,13 @@ CASE(the_last_runs_are_kept, "the last runs are kept")
 	test_end(lock, client);
 }
 
-CASE(a_run_forgets_others_and_never_itself,
-     "a run forgets others, and never itself")
+CASE("a run forgets others, and never itself")
 {
 	const char *name = test_name("clock");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock = acquire(client, name);
 	struct rowlock_run run = window_of(client);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	/* Runs that began before the server's clock was set back. */
 	for (int i = 0; i < 3; i++)
@@ -307,14 +293,13 @@ CASE(a_run_forgets_others_and_never_itself,
 	" WHERE name = '%s'"
 
 /* A clock that is set back by hours comes to their windows. */
-CASE(successes_of_a_day_are_kept, "the successes of a day are kept")
+CASE("the successes of a day are kept")
 {
 	const char *name = test_name("day");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lock = acquire(client, name);
 	struct rowlock_run run = window_of(client);
 	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 25; i++) {
 		assert_ok(rowlock_once_begin(lock, &run, &err));
@@ -345,7 +330,6 @@ static void lose(const char *sql, const char *then, bool at_begin)
 	struct test_sql *beside = test_sql_open();
 	char server[64], words[256], dsn[512];
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock_run run;
 	struct rowlock *lock;
 	struct proxy *proxy;
@@ -375,7 +359,7 @@ static void lose(const char *sql, const char *then, bool at_begin)
 	test_sql_end(beside);
 }
 
-CASE(a_lost_answer_is_settled_by_reading, "a lost answer is settled by reading")
+CASE("a lost answer is settled by reading")
 {
 	static const char *const ends[] = {
 		"reply sql=\"COMMIT*\"",
@@ -530,8 +514,7 @@ static unsigned int play(struct round *round, struct test_sql *sql)
 	return kills;
 }
 
-CASE(one_of_many_processes_succeeds_though_they_are_killed,
-     "one of many processes succeeds though they are killed")
+CASE("one of many processes succeeds though they are killed")
 {
 	struct test_sql *sql = test_sql_open();
 	struct shared *shared =

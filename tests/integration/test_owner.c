@@ -13,8 +13,7 @@ static const enum rowlock_strategy both[] = { ROWLOCK_LEASE, ROWLOCK_ROW };
 
 /* The holder's lease is taken by hand; somebody else has the name; the old
  * handle must know, and must not touch the new hold. */
-CASE(a_lost_handle_leaves_the_next_hold_alone,
-     "a handle whose hold was lost leaves the next hold alone")
+CASE("a handle whose hold was lost leaves the next hold alone")
 {
 	const char *name = test_name("lost");
 	struct rowlock_client *one = test_client(TTL_MS);
@@ -22,7 +21,6 @@ CASE(a_lost_handle_leaves_the_next_hold_alone,
 	struct rowlock *a = test_lock(one, ROWLOCK_LEASE, 0, name);
 	struct rowlock *b = test_lock(two, ROWLOCK_LEASE, 0, name);
 	struct rowlock *c = test_lock(one, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -46,11 +44,10 @@ CASE(a_lost_handle_leaves_the_next_hold_alone,
 	test_client_end(two);
 }
 
-CASE(tokens_grow_and_stay, "tokens grow from hold to hold and stay in a hold")
+CASE("tokens grow from hold to hold and stay in a hold")
 {
 	const char *name = test_name("token");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(TTL_MS));
 	uint64_t last = 0, token, same;
 	size_t i;
 
@@ -72,7 +69,6 @@ CASE(tokens_grow_and_stay, "tokens grow from hold to hold and stay in a hold")
 			    &err);
 		test_lock_end(lock);
 	}
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

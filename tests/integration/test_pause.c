@@ -50,14 +50,13 @@ static void pause_once(bool drawn)
 	test_actor_end(&b);
 }
 
-CASE(a_paused_client_knows_at_its_first_call,
-     "a client that was stopped knows at its first call, and leaves the next "
+CASE("a client that was stopped knows at its first call, and leaves the next "
      "hold alone")
 {
 	pause_once(true);
 }
 
-CASE(a_stale_holder_cannot_draw, "a stale holder cannot draw a token")
+CASE("a stale holder cannot draw a token")
 {
 	pause_once(false);
 }
@@ -77,8 +76,7 @@ static void let_pass(uint64_t ms)
 	test_actor_end(&next);
 }
 
-CASE(a_pause_unseen_by_others_is_lost_too,
-     "a pause that nobody else saw loses the hold too")
+CASE("a pause that nobody else saw loses the hold too")
 {
 	const char *name = test_name("unseen");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
@@ -97,8 +95,7 @@ CASE(a_pause_unseen_by_others_is_lost_too,
 
 /* The server ends the session of a peer that is silent for the idle bound; to
  * the server a host that vanished is the same. */
-CASE(a_silent_row_holder_is_overtaken,
-     "a row holder that is silent is overtaken")
+CASE("a row holder that is silent is overtaken")
 {
 	const char *name = test_name("silent");
 	uint64_t idle = test_ttl_ms(IDLE_MS);
@@ -140,11 +137,10 @@ static void await_in_server(struct test_sql *sql)
 
 /* A silent waiter gets the row from the server when its turn comes, and blocks
  * the others for one bound; its call does not take that for a grant. */
-CASE(a_silent_row_waiter_blocks_for_a_bound,
-     "a row waiter that is silent blocks for a bound, and waits on")
+CASE("a row waiter that is silent blocks for a bound, and waits on")
 {
 	const char *name = test_name("waiter");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	uint64_t idle = test_ttl_ms(IDLE_MS);
 	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, idle);
 	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, idle);
@@ -171,7 +167,6 @@ CASE(a_silent_row_waiter_blocks_for_a_bound,
 	test_actor_end(&a);
 	test_actor_end(&b);
 	test_actor_end(&c);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -46,17 +46,16 @@ static struct found look(struct rowlock_client *client,
 			 const struct rowlock_list_options *options)
 {
 	struct found found = { .entries = 0 };
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_list(client, options, remember, &found, &err));
 	return found;
 }
 
-CASE(list_shows_a_lease, "list shows a lease, its holder and its token")
+CASE("list shows a lease, its holder and its token")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("list");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
 	struct found found;
 	int64_t token;
@@ -80,14 +79,13 @@ CASE(list_shows_a_lease, "list shows a lease, its holder and its token")
 	assert_true(found.held_ms < 3600000);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_actor_end(&a);
-	test_client_end(client);
 }
 
-CASE(list_probes_rows, "list looks at rows only when told to")
+CASE("list looks at rows only when told to")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("probe");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
 
 	options.name = name;
@@ -102,17 +100,15 @@ CASE(list_probes_rows, "list looks at rows only when told to")
 	options.flags = ROWLOCK_LIST_LEASES;
 	assert_int_equal(look(client, &options).entries, 0);
 	test_actor_end(&a);
-	test_client_end(client);
 }
 
-CASE(list_takes_a_pattern, "list takes a shell's pattern")
+CASE("list takes a shell's pattern")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	const char *base = test_name("pattern");
 	static const char *const ends[] = { "a1", "a2", "b%", "b_" };
 	struct rowlock *locks[TEST_SIZE(ends)];
-	struct rowlock_errinfo err;
 	char name[128];
 	size_t i;
 
@@ -134,7 +130,6 @@ CASE(list_takes_a_pattern, "list takes a shell's pattern")
 		assert_ok(rowlock_release(locks[i], &err));
 		test_lock_end(locks[i]);
 	}
-	test_client_end(client);
 }
 
 #define DEAD 40
@@ -153,7 +148,6 @@ static void *reap(void *arg)
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct reaping *reaping = arg;
-	struct rowlock_errinfo err;
 
 	options.batch = 7;
 	reaping->result.size = sizeof(reaping->result);
@@ -193,14 +187,13 @@ static uint64_t left_of_dead(struct test_sql *sql)
 			       (unsigned long long) DEAD_ID(DEAD - 1));
 }
 
-CASE(two_reapers_remove_each_dead_row_once,
-     "two reapers remove what is dead and nothing else")
+CASE("two reapers remove what is dead and nothing else")
 {
 	const char *name = test_name("reap");
 	struct test_actor alive = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
 	struct reaping two[2] = { { .client = test_client(TTL_MS) },
 				  { .client = test_client(TTL_MS) } };
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	int i;
 
 	assert_int_equal(test_actor_ask(&alive, "acquire 0"), 0);
@@ -221,7 +214,6 @@ CASE(two_reapers_remove_each_dead_row_once,
 	assert_int_equal(test_actor_ask(&alive, "verify"), 0);
 	assert_int_equal(test_actor_ask(&alive, "release"), 0);
 	test_actor_end(&alive);
-	test_sql_end(sql);
 }
 
 /* In a transaction that keeps nothing but this row. */
@@ -241,8 +233,7 @@ __attribute__((format(printf, 2, 3))) static void lock_row(
 
 /* What somebody's transaction keeps is left until that ends; it keeps nothing
  * else. */
-CASE(what_is_locked_stays_and_nothing_else,
-     "what is locked stays, and nothing else")
+CASE("what is locked stays, and nothing else")
 {
 	const char *name = test_name("kept");
 	struct reaping reaping = { .client = test_client(TTL_MS) };
@@ -273,8 +264,7 @@ CASE(what_is_locked_stays_and_nothing_else,
 }
 
 /* Each sweep would take it along, wait, and be interrupted. */
-CASE(a_locked_dead_neighbour_is_in_the_way_once,
-     "a locked dead neighbour is in the way once")
+CASE("a locked dead neighbour is in the way once")
 {
 	const char *name = test_name("near");
 	struct rowlock_client *client = test_client(TTL_MS);
@@ -293,7 +283,6 @@ CASE(a_locked_dead_neighbour_is_in_the_way_once,
 	for (unsigned int i = 10; i < 30; i++) {
 		char one[128];
 		struct rowlock *lock;
-		struct rowlock_errinfo err;
 
 		snprintf(one, sizeof(one), "%s %u", name, i);
 		lock = test_lock(client, ROWLOCK_LEASE, 0, one);
@@ -329,8 +318,7 @@ static void await_statement(struct test_sql *sql, const char *pattern)
  * A reaper sees a session whose time is up; before it can evict it, the
  * session beats: here by a hand that keeps the row locked meanwhile.
  */
-CASE(a_beat_in_the_last_moment_counts,
-     "a beat in the last moment keeps a session")
+CASE("a beat in the last moment keeps a session")
 {
 	struct reaping reaping = { .client = test_client(TTL_MS) };
 	unsigned long long id = DEAD_ID(DEAD);
@@ -377,13 +365,12 @@ static void be_run(struct rowlock *lock, void *arg)
 		seen->other_code = test_actor_ask(seen->other, "acquire 0");
 }
 
-CASE(execute_runs_under_the_lock, "execute runs a function under the lock")
+CASE("execute runs a function under the lock")
 {
 	const char *name = test_name("execute");
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
 	struct seen seen = { .other = &a };
-	struct rowlock_errinfo err;
 
 	assert_ok(
 	    rowlock_execute(client, name, NULL, 10000, be_run, &seen, &err));
@@ -402,7 +389,6 @@ CASE(execute_runs_under_the_lock, "execute runs a function under the lock")
 	assert_int_equal(seen.runs, 1);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_actor_end(&a);
-	test_client_end(client);
 }
 
 struct breaking {
@@ -413,20 +399,18 @@ struct breaking {
 static void lose_it(struct rowlock *lock, void *arg)
 {
 	struct breaking *breaking = arg;
-	struct rowlock_errinfo err;
 
 	(void) lock;
 	assert_ok(rowlock_break(breaking->client, ROWLOCK_LEASE, breaking->name,
 				&err));
 }
 
-CASE(execute_tells_a_loss, "execute tells that the lock was lost meanwhile")
+CASE("execute tells that the lock was lost meanwhile")
 {
 	const char *name = test_name("loss");
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock_client *other = test_client(TTL_MS);
 	struct breaking breaking = { other, name };
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_execute(client, name, NULL, 10000, lose_it,
 				    &breaking, &err),

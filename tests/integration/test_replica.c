@@ -50,8 +50,7 @@ static int end_there(void **state)
 	return tear_down((void **) &scene->app);
 }
 
-#define THERE(function, sentence)                                              \
-	CASE_WITH(function, sentence, begin_there, end_there)
+#define THERE(sentence) CASE_WITH(sentence, begin_there, end_there)
 
 /* The replica goes on as it was: it has all, and as its primary has it. */
 static void assert_nothing_changed(const struct scene *scene)
@@ -85,22 +84,19 @@ static void let_it_write(const struct scene *scene, bool read_only)
 
 static void assert_refused(const struct scene *scene, unsigned int flags)
 {
-	struct rowlock_errinfo err;
-
 	assert_code(rowlock_begin(scene->app->lock, scene->mysql, flags, &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_non_null(strstr(err.message, "a replica of it"));
 	assert_nothing_changed(scene);
 }
 
-THERE(no_transaction_begins_there, "no transaction begins on a replica")
+THERE("no transaction begins on a replica")
 {
 	static const unsigned int flags[] = { 0, ROWLOCK_SNAPSHOT,
 					      ROWLOCK_EARLY_GUARD,
 					      ROWLOCK_SNAPSHOT |
 						  ROWLOCK_EARLY_GUARD };
 	const struct scene *scene = *state;
-	struct rowlock_errinfo err;
 
 	for (int read_only = 0; read_only < 2; read_only++) {
 		let_it_write(scene, read_only);
@@ -114,12 +110,10 @@ THERE(no_transaction_begins_there, "no transaction begins on a replica")
 
 /* The application's connection leads there by the time of its commit: a new one
  * in its place, which even has its number. */
-THERE(no_transaction_is_committed_there,
-      "no transaction is committed on a replica")
+THERE("no transaction is committed on a replica")
 {
 	const struct scene *scene = *state;
 	const struct app *app = scene->app;
-	struct rowlock_errinfo err;
 	unsigned long id;
 	char dsn[512];
 	MYSQL mysql;
@@ -151,11 +145,9 @@ THERE(no_transaction_is_committed_there,
 	assert_ok(rowlock_verify(app->lock, &err));
 }
 
-THERE(no_lock_is_acquired_in_a_transaction_there,
-      "no lock is acquired in a transaction on a replica")
+THERE("no lock is acquired in a transaction on a replica")
 {
 	const struct scene *scene = *state;
-	struct rowlock_errinfo err;
 	uint64_t token = 4711;
 
 	/* So that its row is there. */
@@ -188,11 +180,9 @@ THERE(no_lock_is_acquired_in_a_transaction_there,
 
 /* A fence is where the data are; that they are not there to be written is said
  * by the server alone. */
-THERE(a_fence_that_takes_no_writes_is_told,
-      "a fence that takes no writes is told")
+THERE("a fence that takes no writes is told")
 {
 	const struct scene *scene = *state;
-	struct rowlock_errinfo err;
 	char text[4096];
 
 	read_sql("fence.sql", text, sizeof(text));
@@ -213,13 +203,11 @@ THERE(a_fence_that_takes_no_writes_is_told,
 
 /* What MariaDB calls its own id is that of two containers on two hosts, too:
  * what no replica can have of its primary is another id. */
-THERE(server_of_another_number_is_another,
-      "a server of another number is another one")
+THERE("a server of another number is another one")
 {
 	const struct scene *scene = *state;
 	const struct app *app = scene->app;
 	struct test_sql *root = test_server_root();
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
 	take_ten(app);

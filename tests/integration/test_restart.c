@@ -27,8 +27,7 @@ static int64_t ask_until_back(struct test_actor *actor, const char *word)
 	return code;
 }
 
-CASE(a_lease_survives_a_restart,
-     "a lease survives the server's SIGKILL and restart")
+CASE("a lease survives the server's SIGKILL and restart")
 {
 	const char *name = test_name("survives");
 	struct test_actor a =
@@ -54,8 +53,7 @@ CASE(a_lease_survives_a_restart,
 	test_actor_end(&a);
 }
 
-CASE(a_lease_ends_if_the_server_stays_away,
-     "a lease is lost if the server stays away")
+CASE("a lease is lost if the server stays away")
 {
 	const char *name = test_name("away");
 	uint64_t ttl = test_ttl_ms(1000);
@@ -78,7 +76,7 @@ CASE(a_lease_ends_if_the_server_stays_away,
 	test_actor_end(&a);
 }
 
-CASE(a_row_is_lost_with_the_server, "a row is lost when the server dies")
+CASE("a row is lost when the server dies")
 {
 	const char *name = test_name("row");
 	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, 10000);
@@ -109,8 +107,7 @@ static uint64_t holder_of_a_row(struct test_sql *root)
 				     "information_schema.innodb_trx LIMIT 1");
 }
 
-CASE(a_row_is_lost_with_its_connection,
-     "a row is lost when its connection ends")
+CASE("a row is lost when its connection ends")
 {
 	const char *name = test_name("cut");
 	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, 10000);
@@ -134,8 +131,7 @@ CASE(a_row_is_lost_with_its_connection,
 }
 
 /* All of the client's connections are ended while it has a lease. */
-CASE(a_lease_survives_its_connections,
-     "a lease survives the end of its connections")
+CASE("a lease survives the end of its connections")
 {
 	const char *name = test_name("cut");
 	struct test_actor a =

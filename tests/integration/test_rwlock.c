@@ -11,10 +11,9 @@
 /* Of a client that is to die. */
 #define SHORT_TTL_MS 1000
 
-CASE(many_read_or_one_writes, "many read, or one writes")
+CASE("many read, or one writes")
 {
 	struct pair pair = pair_new("many");
-	struct rowlock_errinfo err;
 
 	assert_int_equal(rw_held(pair.one), RW_NONE);
 	assert_code(rowlock_release(pair.one.reader, &err), ROWLOCK_ENOTHELD,
@@ -47,13 +46,11 @@ CASE(many_read_or_one_writes, "many read, or one writes")
 	pair_end(&pair);
 }
 
-CASE(a_lock_of_the_same_name_is_another,
-     "a lock of the same name is another lock")
+CASE("a lock of the same name is another lock")
 {
 	struct pair pair = pair_new("plain");
 	struct rowlock *lock =
 	    test_lock(pair.clients[0], ROWLOCK_LEASE, 0, pair.name);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	expect_write(pair.two, 0);
@@ -63,11 +60,9 @@ CASE(a_lock_of_the_same_name_is_another,
 	pair_end(&pair);
 }
 
-CASE(a_handle_reads_as_often_as_it_releases,
-     "a handle reads as often as it releases")
+CASE("a handle reads as often as it releases")
 {
 	struct pair pair = pair_new("nest");
-	struct rowlock_errinfo err;
 
 	expect_read(pair.one, 0);
 	expect_read(pair.one, 0);
@@ -85,13 +80,11 @@ CASE(a_handle_reads_as_often_as_it_releases,
 
 /* ------------------------------------------------------------------ waits */
 
-CASE(a_waiting_writer_keeps_new_readers_out,
-     "a writer that waits keeps new readers out")
+CASE("a writer that waits keeps new readers out")
 {
 	struct pair pair = pair_new("intent");
 	struct rowlock_client *third = test_client(test_ttl_ms(TTL_MS));
 	struct rw late = make(third, pair.name);
-	struct rowlock_errinfo err;
 	struct wait reading;
 	struct wait writing;
 
@@ -123,11 +116,9 @@ CASE(a_waiting_writer_keeps_new_readers_out,
 	pair_end(&pair);
 }
 
-CASE(a_wait_ends_by_time_or_by_cancel,
-     "a wait to read or to write ends by time, or by cancel")
+CASE("a wait to read or to write ends by time, or by cancel")
 {
 	struct pair pair = pair_new("over");
-	struct rowlock_errinfo err;
 	struct wait waiting;
 
 	/* For readers. */
@@ -186,7 +177,6 @@ static void outlive(rw_call dead, rw_call next, unsigned int flags)
 	pid_t holder = start_holder(name, dead);
 	struct rowlock_client *client;
 	struct rw rwlock;
-	struct rowlock_errinfo err;
 
 	options.flags |= flags;
 	client = test_client_with(&options);
@@ -199,15 +189,14 @@ static void outlive(rw_call dead, rw_call next, unsigned int flags)
 	test_client_end(client);
 }
 
-CASE(dead_holders_are_removed, "readers and writers that died are removed")
+CASE("readers and writers that died are removed")
 {
 	outlive(rw_read, rw_write, 0);
 	outlive(rw_write, rw_write, 0);
 	outlive(rw_write, rw_read, 0);
 }
 
-CASE(holders_that_were_seen_dead_are_removed,
-     "readers and writers that were seen dead are removed")
+CASE("readers and writers that were seen dead are removed")
 {
 	outlive(rw_read, rw_write, ROWLOCK_OBSERVE_BEATS);
 	outlive(rw_write, rw_read, ROWLOCK_OBSERVE_BEATS);
@@ -221,7 +210,7 @@ static void evict(struct test_sql *sql, const char *name)
 		 name);
 }
 
-CASE(a_loss_is_told_to_all_who_share, "a loss is told to all who share a row")
+CASE("a loss is told to all who share a row")
 {
 	struct pair pair = pair_new("lost");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -229,7 +218,6 @@ CASE(a_loss_is_told_to_all_who_share, "a loss is told to all who share a row")
 				 make(client, pair.name) };
 	struct test_loss told[2] = { { .event = test_event_new() },
 				     { .event = test_event_new() } };
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		rowlock_on_lost(readers[i].reader, test_loss_note, &told[i]);
@@ -261,11 +249,9 @@ CASE(a_loss_is_told_to_all_who_share, "a loss is told to all who share a row")
 }
 
 /* All of them, and the holder of the lock of that name. */
-CASE(a_break_ends_whoever_reads_or_writes,
-     "a break ends whoever reads or writes")
+CASE("a break ends whoever reads or writes")
 {
 	struct pair pair = pair_new("broken");
-	struct rowlock_errinfo err;
 
 	assert_code(
 	    rowlock_break(pair.clients[0], ROWLOCK_LEASE, pair.name, &err),
@@ -291,8 +277,7 @@ CASE(a_break_ends_whoever_reads_or_writes,
 }
 
 /* Its row goes, and with it what it kept out; it asks anew. */
-CASE(a_writer_that_is_lost_while_it_waits_asks_anew,
-     "a writer that is lost while it waits asks anew")
+CASE("a writer that is lost while it waits asks anew")
 {
 	struct pair pair = pair_new("anew");
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -334,8 +319,6 @@ static void remove_rows(const struct pair *pair)
 
 static void break_name(const struct pair *pair)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(
 	    rowlock_break(pair->clients[0], ROWLOCK_LEASE, pair->name, &err));
 }
@@ -345,7 +328,6 @@ static void break_name(const struct pair *pair)
 static void wait_while(const char *word, void (*ends)(const struct pair *pair))
 {
 	struct pair pair = pair_new(word);
-	struct rowlock_errinfo err;
 	struct wait writing;
 
 	expect_read(pair.one, 0);
@@ -361,8 +343,7 @@ static void wait_while(const char *word, void (*ends)(const struct pair *pair))
 	pair_end(&pair);
 }
 
-CASE(a_writer_whose_row_is_broken_asks_anew,
-     "a writer whose row is broken while it waits asks anew")
+CASE("a writer whose row is broken while it waits asks anew")
 {
 	wait_while("own-broken", break_name);
 	wait_while("own-removed", remove_rows);
@@ -397,8 +378,6 @@ static void read_and_release(struct rw rwlock)
 
 static void join_and_release(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rw_read(rwlock, 1000, &err));
 	release(rwlock);
 }
@@ -411,8 +390,6 @@ static void write_and_release(struct rw rwlock)
 
 static void go_up_and_down(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
-
 	expect_read(rwlock, 0);
 	assert_ok(rw_upgrade(rwlock, 0, &err));
 	assert_ok(rw_downgrade(rwlock, 0, &err));
@@ -421,7 +398,6 @@ static void go_up_and_down(struct rw rwlock)
 
 static void read_with_a_token(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	expect_read(rwlock, 0);
@@ -440,12 +416,10 @@ static void nest(struct rw rwlock)
 
 static void verify(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_verify(rwlock.reader, &err));
 }
 
-CASE(each_act_has_its_price, "reading and writing cost what they should")
+CASE("reading and writing cost what they should")
 {
 	struct rowlock_client_options options = test_client_options(600000);
 	struct rowlock_client *client;
@@ -453,7 +427,6 @@ CASE(each_act_has_its_price, "reading and writing cost what they should")
 	const char *name = test_name("cost");
 	struct rw first;
 	struct rw rwlock;
-	struct rowlock_errinfo err;
 
 	options.handover_ms = 60000;
 	client = test_client_with(&options);
@@ -477,13 +450,11 @@ CASE(each_act_has_its_price, "reading and writing cost what they should")
 }
 
 /* Readers that come all the time share rows for a bounded time each. */
-CASE(readers_that_come_all_the_time_let_a_writer_in,
-     "readers that come all the time let a writer in")
+CASE("readers that come all the time let a writer in")
 {
 	struct pair pair = pair_new("relay");
 	struct rw other = make(pair.clients[0], pair.name);
 	struct rw turns[2] = { pair.one, other };
-	struct rowlock_errinfo err;
 	uint64_t began = test_now_ns();
 	struct wait writing;
 	uint64_t passes = 0;
@@ -525,11 +496,9 @@ static int use_all(struct rw rwlock)
 	       rw_held(rwlock) == RW_NONE;
 }
 
-CASE(a_child_of_fork_has_nothing_of_it,
-     "a child of fork() has nothing of a read/write lock")
+CASE("a child of fork() has nothing of a read/write lock")
 {
 	struct pair pair = pair_new("fork");
-	struct rowlock_errinfo err;
 	int status;
 	pid_t pid;
 
@@ -552,8 +521,8 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 			   const char *says)
 {
 	struct rw rw = { (void *) &rw, (void *) &rw };
-	struct rowlock_errinfo err = { 0 };
 
+	err = (struct rowlock_errinfo){ 0 };
 	assert_code(rowlock_rwlock_new(client, name, options, &rw.reader,
 				       &rw.writer, &err),
 		    code, &err);
@@ -563,12 +532,11 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-CASE(bad_input_is_refused, "bad input for a read/write lock is refused")
+CASE("bad input for a read/write lock is refused")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
 	struct rw rwlock = make(client, test_name("bad"));
-	struct rowlock_errinfo err;
 
 	expect_refusal(client, NULL, NULL, ROWLOCK_ENAME, "NULL");
 	expect_refusal(client, "", NULL, ROWLOCK_ENAME, "is empty");
@@ -607,7 +575,6 @@ CASE(bad_input_is_refused, "bad input for a read/write lock is refused")
 		    ROWLOCK_EUNSUPPORTED, &err);
 	rowlock_freep(&rwlock.writer);
 	assert_null(rwlock.writer);
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

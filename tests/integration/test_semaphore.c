@@ -14,13 +14,11 @@
 
 /* ------------------------------------------------------------------ cases */
 
-CASE(as_many_come_in_as_there_are,
-     "as many come in as there are, all they want or none")
+CASE("as many come in as there are, all they want or none")
 {
 	struct pair pair = pair_new("many", 3);
 	struct rowlock *third =
 	    make(pair.clients[0], pair.name, ROWLOCK_PERMITS_STORED);
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_release(pair.one, &err), ROWLOCK_ENOTHELD, &err);
 	expect_count(pair.clients[0], pair.name, 0, 0);
@@ -50,13 +48,11 @@ CASE(as_many_come_in_as_there_are,
 	pair_end(&pair);
 }
 
-CASE(a_lock_of_the_same_name_is_another,
-     "a lock of the same name is another lock")
+CASE("a lock of the same name is another lock")
 {
 	struct pair pair = pair_new("plain", 1);
 	struct rowlock *lock =
 	    test_lock(pair.clients[0], ROWLOCK_LEASE, 0, pair.name);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	expect(pair.two, 1, 0);
@@ -66,8 +62,7 @@ CASE(a_lock_of_the_same_name_is_another,
 	pair_end(&pair);
 }
 
-CASE(who_wants_many_is_not_overtaken,
-     "who wants many is not overtaken by who wants few")
+CASE("who wants many is not overtaken by who wants few")
 {
 	struct pair pair = pair_new("line", 3);
 	struct rowlock *first = make(pair.clients[0], pair.name, 3);
@@ -91,8 +86,7 @@ CASE(who_wants_many_is_not_overtaken,
 }
 
 /* The first lets the next one ask, and does not wait until it has ended. */
-CASE(all_come_in_when_there_is_room,
-     "all who stand in line come in when there is room")
+CASE("all who stand in line come in when there is room")
 {
 	struct pair pair = pair_new("room", 3);
 	struct rowlock *first = make(pair.clients[0], pair.name, 3);
@@ -113,8 +107,7 @@ CASE(all_come_in_when_there_is_room,
 
 /* It may get in as well: whether it does only the server can tell, which a
  * transaction keeps from answering here. */
-CASE(a_try_asks_while_another_thread_asks,
-     "a try asks the server while another thread does")
+CASE("a try asks the server while another thread does")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -122,7 +115,6 @@ CASE(a_try_asks_while_another_thread_asks,
 	struct rowlock *one;
 	struct rowlock *two;
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	uint64_t began;
 	struct wait wait;
 	int code;
@@ -189,7 +181,7 @@ static bool hand_over(struct pair *pair, struct rowlock *from,
 	return same;
 }
 
-CASE(threads_hand_permits_over, "threads of a client hand permits over")
+CASE("threads of a client hand permits over")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -222,8 +214,7 @@ CASE(threads_hand_permits_over, "threads of a client hand permits over")
 }
 
 /* Without a line: the server has bells for nobody. */
-CASE(without_bells_it_is_asked_again_and_again,
-     "without bells permits are asked for again and again")
+CASE("without bells permits are asked for again and again")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
@@ -245,12 +236,10 @@ CASE(without_bells_it_is_asked_again_and_again,
 	pair_end(&pair);
 }
 
-CASE(a_wait_ends_by_time_or_by_cancel,
-     "a wait for permits ends by time, or by cancel")
+CASE("a wait for permits ends by time, or by cancel")
 {
 	struct pair pair = pair_new("over", 2);
 	struct rowlock *other = make(pair.clients[0], pair.name, 2);
-	struct rowlock_errinfo err;
 	struct wait wait;
 
 	expect(pair.one, 1, 0);
@@ -305,8 +294,6 @@ static void acquire_and_release(const struct act *act)
 
 static void verify(const struct act *act)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_verify(act->semaphore, &err));
 }
 
@@ -317,8 +304,6 @@ static void count(const struct act *act)
 
 static void resize(const struct act *act)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_semaphore_resize(act->client, act->name, 50, &err));
 }
 
@@ -342,9 +327,9 @@ static void ask_nobody(const struct act *act)
 	}
 }
 
-CASE(each_act_has_its_price, "permits cost what they should, however many")
+CASE("permits cost what they should, however many")
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct act act = { .client = test_client(600000),
 			   .name = test_name("cost"),
 			   .count = 1 };
@@ -367,7 +352,6 @@ CASE(each_act_has_its_price, "permits cost what they should, however many")
 	release(act.semaphore);
 	end(act.semaphore);
 	test_client_end(act.client);
-	test_sql_end(sql);
 }
 
 /* -------------------------------------------------------------- bad input */
@@ -378,8 +362,8 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 			   const char *says)
 {
 	struct rowlock *semaphore = (void *) &semaphore;
-	struct rowlock_errinfo err = { 0 };
 
+	err = (struct rowlock_errinfo){ 0 };
 	assert_code(rowlock_semaphore_new(client, name, permits, options,
 					  &semaphore, &err),
 		    code, &err);
@@ -388,14 +372,13 @@ static void expect_refusal(struct rowlock_client *client, const char *name,
 		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
 }
 
-CASE(bad_input_is_refused, "bad input is refused, and changes nothing")
+CASE("bad input is refused, and changes nothing")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
 	const char *name = test_name("bad");
 	struct rowlock *semaphore = make(client, name, 3);
 	unsigned int had[2] = { 7, 8 };
-	struct rowlock_errinfo err;
 
 	expect_refusal(client, NULL, 1, NULL, ROWLOCK_ENAME, "NULL");
 	expect_refusal(client, "", 1, NULL, ROWLOCK_ENAME, "is empty");
@@ -434,7 +417,6 @@ CASE(bad_input_is_refused, "bad input is refused, and changes nothing")
 	rowlock_freep(&semaphore);
 	assert_null(semaphore);
 	expect_count(client, name, 3, 0);
-	test_client_end(client);
 }
 
 static int use_all(struct rowlock_client *client, struct rowlock *semaphore)
@@ -456,11 +438,9 @@ static int use_all(struct rowlock_client *client, struct rowlock *semaphore)
 	       rowlock_semaphore_held(semaphore) == 0;
 }
 
-CASE(a_child_of_fork_has_nothing_of_it,
-     "a child of fork() has nothing of a semaphore")
+CASE("a child of fork() has nothing of a semaphore")
 {
 	struct pair pair = pair_new("fork", 2);
-	struct rowlock_errinfo err;
 	int status;
 	pid_t pid;
 

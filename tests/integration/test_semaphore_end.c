@@ -47,7 +47,6 @@ static void outlive(unsigned int flags)
 			     start_holder(name, 5, 1) };
 	struct rowlock_client *client;
 	struct rowlock *semaphore;
-	struct rowlock_errinfo err;
 
 	options.flags |= flags;
 	client = test_client_with(&options);
@@ -63,13 +62,12 @@ static void outlive(unsigned int flags)
 	test_client_end(client);
 }
 
-CASE(permits_of_the_dead_come_back, "permits of dead clients come back")
+CASE("permits of dead clients come back")
 {
 	outlive(0);
 }
 
-CASE(permits_of_those_seen_dead_come_back,
-     "permits of clients that were seen dead come back")
+CASE("permits of clients that were seen dead come back")
 {
 	outlive(ROWLOCK_OBSERVE_BEATS);
 }
@@ -77,15 +75,13 @@ CASE(permits_of_those_seen_dead_come_back,
 /* Until it acquires again, which starts afresh. */
 static void expect_lost(struct rowlock *semaphore)
 {
-	struct rowlock_errinfo err;
-
 	assert_code(rowlock_verify(semaphore, &err), ROWLOCK_ELOST, &err);
 	expect(semaphore, 1, 0);
 	release(semaphore);
 	assert_code(rowlock_release(semaphore, &err), ROWLOCK_ENOTHELD, &err);
 }
 
-CASE(a_loss_is_told, "who loses one of his permits is told, and has none")
+CASE("who loses one of his permits is told, and has none")
 {
 	struct pair pair = pair_new("lost", 3);
 	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
@@ -116,10 +112,9 @@ CASE(a_loss_is_told, "who loses one of his permits is told, and has none")
 	pair_end(&pair);
 }
 
-CASE(a_break_ends_all_of_them, "a break ends whoever has permits")
+CASE("a break ends whoever has permits")
 {
 	struct pair pair = pair_new("broken", 3);
-	struct rowlock_errinfo err;
 
 	expect(pair.one, 2, 0);
 	expect(pair.two, 1, 0);
@@ -132,13 +127,12 @@ CASE(a_break_ends_all_of_them, "a break ends whoever has permits")
 	pair_end(&pair);
 }
 
-CASE(a_maximum_ends_all_of_them, "a maximum ends all permits of an acquire")
+CASE("a maximum ends all permits of an acquire")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct pair pair = pair_new("maximum", 2);
 	struct rowlock *semaphore = NULL;
 	struct test_loss told = { .event = test_event_new() };
-	struct rowlock_errinfo err;
 
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_semaphore_new(pair.clients[0], pair.name, 2, &options,
@@ -157,14 +151,12 @@ CASE(a_maximum_ends_all_of_them, "a maximum ends all permits of an acquire")
 
 /* ---------------------------------------------------------------- numbers */
 
-CASE(who_says_another_number_is_refused,
-     "who says another number of permits is refused")
+CASE("who says another number of permits is refused")
 {
 	struct pair pair = pair_new("number", 3);
 	struct rowlock *other =
 	    make(pair.clients[0], pair.name, ROWLOCK_PERMITS_STORED);
 	struct rowlock *five = make(pair.clients[0], pair.name, 5);
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_semaphore_acquire(other, 1, 0, &err),
 		    ROWLOCK_EINVAL, &err);
@@ -191,12 +183,10 @@ CASE(who_says_another_number_is_refused,
 }
 
 /* Of each two that are given back one is too many. */
-CASE(a_lowered_number_is_kept_by_all,
-     "no more come in than a lowered number allows")
+CASE("no more come in than a lowered number allows")
 {
 	struct pair pair = pair_new("lowered", ROWLOCK_PERMITS_STORED);
 	struct rowlock *had[6];
-	struct rowlock_errinfo err;
 	unsigned int used = 6;
 
 	assert_ok(

@@ -96,7 +96,6 @@ static void is_lost_by_an_end(enum rowlock_strategy strategy, enum end end)
 	struct rowlock *lock = test_lock(client, strategy, 0, name);
 	struct rowlock *heir = test_lock(other, strategy, 0, name);
 	struct loss loss = { .told = test_event_new() };
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, note_loss, &loss);
 	acquire_and_end(lock, end);
@@ -114,19 +113,16 @@ static void is_lost_by_an_end(enum rowlock_strategy strategy, enum end end)
 	test_event_end(&loss.told);
 }
 
-CASE(a_thread_that_ends_loses_its_hold,
-     "a thread that ends while it holds loses the hold")
+CASE("a thread that ends while it holds loses the hold")
 {
 	for (size_t i = 0; i < TEST_SIZE(both); i++)
 		for (enum end end = RETURNS; end <= IS_CANCELED; end++)
 			is_lost_by_an_end(both[i], end);
 }
 
-CASE(a_handles_hold_outlives_its_thread,
-     "a handle's hold outlives the thread that took it")
+CASE("a handle's hold outlives the thread that took it")
 {
 	const char *name = test_name("handle");
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = test_client(TTL_MS);
@@ -141,11 +137,9 @@ CASE(a_handles_hold_outlives_its_thread,
 	}
 }
 
-CASE(a_waiter_of_the_same_client_goes_on,
-     "who waits for it in the same client has it next")
+CASE("who waits for it in the same client has it next")
 {
 	const char *name = test_name("next");
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = test_client(TTL_MS);
@@ -175,13 +169,11 @@ CASE(a_waiter_of_the_same_client_goes_on,
 
 /* The dead thread's handle is any thread's: it is free as soon as it was told
  * that its hold was lost. */
-CASE(a_handle_that_was_left_is_used_again,
-     "a handle that an ended thread left is used again")
+CASE("a handle that an ended thread left is used again")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("again"));
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(TTL_MS));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("again")));
 
 	acquire_and_end(lock, RETURNS);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
@@ -190,7 +182,6 @@ CASE(a_handle_that_was_left_is_used_again,
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
 }
 
 /* ---------------------------------------------------- destructors of keys */
@@ -227,8 +218,7 @@ static void *leave_to_keys(void *arg)
 	return NULL;
 }
 
-CASE(a_destructor_may_still_release,
-     "what the destructors of a thread's keys release is held")
+CASE("what the destructors of a thread's keys release is held")
 {
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *locks[2] = {
@@ -276,10 +266,9 @@ static void acquire_late(void *arg)
 		acquired += rowlock_acquire(arg, 0, NULL) == 0;
 }
 
-CASE(what_a_destructor_acquires_is_lost_at_a_beat,
-     "what a destructor acquires is lost at the next beat")
+CASE("what a destructor acquires is lost at the next beat")
 {
-	struct rowlock_client *client = test_client(SHORT_TTL_MS);
+	TEST_CLIENT(client, test_client(SHORT_TTL_MS));
 	struct loss losses[2];
 	struct rowlock *locks[2];
 	pthread_t thread;
@@ -306,7 +295,6 @@ CASE(what_a_destructor_acquires_is_lost_at_a_beat,
 		test_event_end(&losses[i].told);
 	}
 	pthread_key_delete(late);
-	test_client_end(client);
 }
 #endif
 
@@ -384,7 +372,6 @@ static int end_the_process(const char *name)
 	static struct worker worker = { .end = IS_CANCELED };
 	char mine[160];
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	client = test_client(TTL_MS);
 	snprintf(mine, sizeof(mine), "%s main", name);
@@ -400,16 +387,15 @@ static int end_the_process(const char *name)
 	return 0;
 }
 
-CASE(the_main_thread_is_a_thread, "the end of the main thread is one, too")
+CASE("the end of the main thread is one, too")
 {
 	assert_int_equal(play("main-thread", test_name("main")), 0);
 }
 
-CASE(the_end_of_a_process_is_no_end_of_threads,
-     "the end of the process ends no hold")
+CASE("the end of the process ends no hold")
 {
 	const char *name = test_name("process");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 
 	assert_int_equal(play("process", name), 0);
 	assert_int_equal(test_sql_number(sql,
@@ -421,7 +407,6 @@ CASE(the_end_of_a_process_is_no_end_of_threads,
 		 "DELETE FROM lease_session WHERE id IN (SELECT session FROM "
 		 "business_lease WHERE name LIKE '%s%%')",
 		 name);
-	test_sql_end(sql);
 }
 
 int main(int argc, char **argv)

@@ -38,7 +38,6 @@ struct way {
 
 static uint64_t of_lock(struct rowlock *lock, const char *name)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	(void) name;
@@ -50,7 +49,6 @@ static uint64_t of_lock(struct rowlock *lock, const char *name)
 
 static uint64_t of_multilock(struct rowlock *lock, const char *name)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 	uint64_t again = 0;
 
@@ -83,12 +81,11 @@ static void check_way(const struct way *way, struct test_sql *sql,
 	}
 }
 
-CASE(tokens_grow_though_the_server_has_lost_them,
-     "tokens grow though the server has lost them")
+CASE("tokens grow though the server has lost them")
 {
 	const char *name = test_name("lost");
 	const char *names[] = { name, test_name("beside") };
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct rowlock_client *client = test_client(TTL_MS);
 	struct rowlock *lease = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct rowlock *granted =
@@ -99,7 +96,6 @@ CASE(tokens_grow_though_the_server_has_lost_them,
 	struct rowlock *multilock = NULL;
 	struct rowlock *reader = NULL;
 	struct rowlock *writer = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_election_new(client, name, NULL, &election, &err));
 	assert_ok(
@@ -127,7 +123,6 @@ CASE(tokens_grow_though_the_server_has_lost_them,
 	test_lock_end(granted);
 	test_lock_end(lease);
 	assert_ok(rowlock_client_try_free(client, &err));
-	test_sql_end(sql);
 }
 
 /* ------------------------------------------------------------- observed */
@@ -146,19 +141,17 @@ static void see(const struct rowlock_leader *leader, void *arg)
 }
 
 /* A candidate that has seen the term of another. */
-CASE(term_is_larger_than_all_that_was_observed,
-     "a term is larger than all that was observed")
+CASE("a term is larger than all that was observed")
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	const char *name = test_name("observed");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct rowlock_client *there = test_client(TTL_MS);
 	struct rowlock_client *here = test_client(TTL_MS);
 	struct seen seen = { .event = test_event_new() };
 	struct rowlock_observer *observer = NULL;
 	struct rowlock *one = NULL;
 	struct rowlock *other = NULL;
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	options.interval_ms = 100;
@@ -180,7 +173,6 @@ CASE(term_is_larger_than_all_that_was_observed,
 	test_event_end(&seen.event);
 	assert_ok(rowlock_client_try_free(here, &err));
 	assert_ok(rowlock_client_try_free(there, &err));
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -72,7 +72,6 @@ static int plain_end(void **state)
 
 static uint64_t acquire_drawing(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	assert_ok(rowlock_acquire(lock, 5000, &err));
@@ -85,9 +84,9 @@ static uint64_t acquire_drawing(struct rowlock *lock)
 /* Both kinds of draw, with the grant and by itself. */
 static void tokens_grow(enum rowlock_strategy strategy, unsigned int flags)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(60000));
-	struct rowlock *lock =
-	    test_lock(client, strategy, flags, test_name("audited"));
+	TEST_CLIENT(client, test_client(test_ttl_ms(60000)));
+	TEST_LOCK(lock,
+		  test_lock(client, strategy, flags, test_name("audited")));
 	uint64_t last = 1000000000000000;
 
 	for (int i = 0; i < 3; i++) {
@@ -96,11 +95,9 @@ static void tokens_grow(enum rowlock_strategy strategy, unsigned int flags)
 		assert_true(token > last);
 		last = token;
 	}
-	test_end(lock, client);
 }
 
-CASE_WITH(tokens_are_drawn, "tokens are drawn beside an audit's triggers",
-	  audit_begin, audit_end)
+CASE_WITH("tokens are drawn beside an audit's triggers", audit_begin, audit_end)
 {
 	tokens_grow(ROWLOCK_LEASE, 0);
 	tokens_grow(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
@@ -109,16 +106,13 @@ CASE_WITH(tokens_are_drawn, "tokens are drawn beside an audit's triggers",
 }
 
 /* In the application's own transaction, which has the lock. */
-CASE_WITH(tokens_are_drawn_inside,
-	  "tokens are drawn beside them in a transaction", audit_begin,
+CASE_WITH("tokens are drawn beside them in a transaction", audit_begin,
 	  audit_end)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(60000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_ROW, 0, test_name("inside"));
+	TEST_CLIENT(client, test_client(test_ttl_ms(60000)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, test_name("inside")));
 	MYSQL *mysql = connect_to(test_dsn(), 0);
 	uint64_t last = 1000000000000000;
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 3; i++) {
 		uint64_t token = 0;
@@ -136,7 +130,6 @@ CASE_WITH(tokens_are_drawn_inside,
 		last = token;
 	}
 	mysql_close(mysql);
-	test_end(lock, client);
 }
 
 static void on_lost(struct rowlock *lock, void *arg)
@@ -146,14 +139,13 @@ static void on_lost(struct rowlock *lock, void *arg)
 }
 
 /* The count of breaks comes beside the answer to a beat. */
-CASE_WITH(a_break_is_heard_of, "a break is heard of beside an audit's triggers",
-	  audit_begin, audit_end)
+CASE_WITH("a break is heard of beside an audit's triggers", audit_begin,
+	  audit_end)
 {
 	struct rowlock_client *client = test_client(test_ttl_ms(1500));
 	struct rowlock *lock =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("broken"));
 	struct test_event lost = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, on_lost, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -176,15 +168,13 @@ static void on_log(enum rowlock_log_level level, const char *line, void *arg)
 }
 
 /* As MariaDB answers an UPDATE that was killed. */
-CASE_WITH(a_beat_that_changes_nothing_is_no_eviction,
-	  "a beat that changes nothing is no eviction", plain_begin, plain_end)
+CASE_WITH("a beat that changes nothing is no eviction", plain_begin, plain_end)
 {
 	struct test_event told[] = { test_event_new(), test_event_new() };
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(6000));
 	struct rowlock_client *client;
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	options.log = on_log;
 	options.log_arg = told;
@@ -207,15 +197,13 @@ CASE_WITH(a_beat_that_changes_nothing_is_no_eviction,
 
 /* A draw that changes nothing looks like a hold that is gone: it was taken for
  * one, and asked for again without end. */
-CASE_WITH(a_draw_that_brings_nothing_is_told,
-	  "a draw that brings nothing is told, and ends", plain_begin,
+CASE_WITH("a draw that brings nothing is told, and ends", plain_begin,
 	  plain_end)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(60000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT,
-		      test_name("undrawn"));
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(test_ttl_ms(60000)));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT,
+			    test_name("undrawn")));
 
 	acquire_drawing(lock);
 	test_sql(root, "CREATE TRIGGER t BEFORE UPDATE ON lock_token FOR EACH "
@@ -229,7 +217,6 @@ CASE_WITH(a_draw_that_brings_nothing_is_told,
 					 "WHERE name = '%s'",
 					 rowlock_name(lock)),
 			 0);
-	test_end(lock, client);
 }
 
 /* One leads, and the others are asked for together. */
@@ -259,7 +246,6 @@ static void take_held_ones(struct rowlock_client *holder,
 	struct taker takers[TAKERS];
 	pthread_t threads[TAKERS];
 	pthread_barrier_t start;
-	struct rowlock_errinfo err;
 
 	pthread_barrier_init(&start, NULL, TAKERS);
 	for (size_t i = 0; i < TAKERS; i++) {
@@ -290,8 +276,7 @@ static void take_held_ones(struct rowlock_client *holder,
 
 /* Some of the rows that are met are changed by that: as many are affected as if
  * some had been made. */
-CASE_WITH(rows_that_are_met_are_not_made, "rows that are met are not made",
-	  plain_begin, plain_end)
+CASE_WITH("rows that are met are not made", plain_begin, plain_end)
 {
 	struct rowlock_client *holder = test_client(test_ttl_ms(60000));
 	struct rowlock_client *client = test_client(test_ttl_ms(60000));
@@ -305,20 +290,16 @@ CASE_WITH(rows_that_are_met_are_not_made, "rows that are met are not made",
 	test_client_end(client);
 }
 
-CASE_WITH(a_row_that_does_not_come_is_told,
-	  "a row that does not come is told, and ends", plain_begin, plain_end)
+CASE_WITH("a row that does not come is told, and ends", plain_begin, plain_end)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(60000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_ROW, 0, test_name("unmade"));
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(test_ttl_ms(60000)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, test_name("unmade")));
 
 	test_sql(root, "CREATE TRIGGER t BEFORE INSERT ON business_lock FOR "
 		       "EACH ROW SET NEW.name = CONCAT('another-', NEW.name)");
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
 		    &err);
 	assert_non_null(strstr(err.message, "trigger"));
-	test_end(lock, client);
 }
 
 CASE_MAIN(test_main_own_server)

@@ -110,8 +110,7 @@ static void live(void)
 	sem_destroy(&worker.unloaded);
 }
 
-CASE_WITH(a_thread_ends_after_dlclose,
-	  "a thread that has held ends after dlclose()", NULL, NULL)
+CASE_WITH("a thread that has held ends after dlclose()", NULL, NULL)
 {
 	int status;
 	pid_t pid = fork();

@@ -9,10 +9,9 @@
 #include "proxy.h"
 #include "rwlocks.h"
 
-CASE(a_reader_becomes_the_writer, "a reader becomes the writer")
+CASE("a reader becomes the writer")
 {
 	struct pair pair = pair_new("upgrade");
-	struct rowlock_errinfo err;
 	struct wait waiting;
 
 	assert_code(rw_upgrade(pair.one, 0, &err), ROWLOCK_ENOTHELD, &err);
@@ -42,11 +41,9 @@ CASE(a_reader_becomes_the_writer, "a reader becomes the writer")
 }
 
 /* And may be asked for again; others may read beside it. */
-CASE(an_upgrade_that_is_canceled_reads_on,
-     "an upgrade that is canceled reads on")
+CASE("an upgrade that is canceled reads on")
 {
 	struct pair pair = pair_new("canceled");
-	struct rowlock_errinfo err;
 	struct wait waiting;
 
 	expect_read(pair.one, 0);
@@ -69,12 +66,10 @@ CASE(an_upgrade_that_is_canceled_reads_on,
 }
 
 /* Those of the same client, too. */
-CASE(an_upgrade_waits_for_who_shares_its_row,
-     "an upgrade waits for who shares its row")
+CASE("an upgrade waits for who shares its row")
 {
 	struct pair pair = pair_new("shared");
 	struct rw other = make(pair.clients[0], pair.name);
-	struct rowlock_errinfo err;
 	struct wait waiting;
 
 	expect_read(pair.one, 0);
@@ -93,14 +88,12 @@ CASE(an_upgrade_waits_for_who_shares_its_row,
 }
 
 /* However long handles of the client may join a reader's row otherwise. */
-CASE(who_comes_during_an_upgrade_does_not_join,
-     "who comes during an upgrade does not join")
+CASE("who comes during an upgrade does not join")
 {
 	struct rowlock_client_options like =
 	    test_client_options(test_ttl_ms(TTL_MS));
 	struct pair pair = pair_new("during");
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct wait waiting;
 	struct rw one, other;
 
@@ -137,8 +130,6 @@ static int read_once(struct rw rwlock, uint64_t wait_ms,
 /* It has nothing, and is of use again. */
 static void expect_loss(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
-
 	assert_int_equal(rw_held(rwlock), RW_NONE);
 	assert_code(rowlock_release(rwlock.reader, &err), ROWLOCK_ENOTHELD,
 		    &err);
@@ -147,11 +138,9 @@ static void expect_loss(struct rw rwlock)
 }
 
 /* Somebody may have written since. */
-CASE(an_upgrade_tells_that_its_reader_was_gone,
-     "an upgrade tells that its reader was gone")
+CASE("an upgrade tells that its reader was gone")
 {
 	struct pair pair = pair_new("gone");
-	struct rowlock_errinfo err;
 
 	expect_read(pair.one, 0);
 	test_sql(pair.sql, "DELETE FROM business_lease WHERE name = '%s'",
@@ -171,10 +160,9 @@ CASE(an_upgrade_tells_that_its_reader_was_gone,
 
 /* However often it read; and a reader that was lost, and not released since,
  * does not keep its writer from reading. */
-CASE(a_loss_leaves_nothing_to_release, "a loss leaves nothing to release")
+CASE("a loss leaves nothing to release")
 {
 	struct pair pair = pair_new("levels");
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 3; i++)
 		expect_read(pair.one, 0);
@@ -206,8 +194,7 @@ static void await_delete(struct test_sql *sql)
 }
 
 /* Both rows were there when it looked. Then somebody removes the reader's. */
-CASE(an_upgrade_tells_of_a_loss_behind_its_look,
-     "an upgrade tells of a loss behind its look")
+CASE("an upgrade tells of a loss behind its look")
 {
 	struct pair pair = pair_new("behind-look");
 	struct wait waiting;
@@ -295,7 +282,6 @@ static void change_behind(const char *word, const char *then, rw_call acquire,
 {
 	struct pair pair = pair_new(word);
 	struct far far = far_new(pair.name);
-	struct rowlock_errinfo err;
 
 	assert_ok(acquire(far.rwlock, 0, &err));
 	assert_ok(
@@ -310,8 +296,7 @@ static void change_behind(const char *word, const char *then, rw_call acquire,
 	pair_end(&pair);
 }
 
-CASE(a_change_is_not_believed_for_want_of_an_answer,
-     "upgrade and downgrade are not believed for want of an answer")
+CASE("upgrade and downgrade are not believed for want of an answer")
 {
 	change_behind("up", "rst", rw_read, rw_upgrade);
 	change_behind("down", "rst", rw_write, rw_downgrade);
@@ -324,7 +309,6 @@ static void change_unanswered(const char *word, rw_call acquire, rw_call change)
 {
 	struct pair pair = pair_new(word);
 	struct far far = far_new(pair.name);
-	struct rowlock_errinfo err;
 
 	assert_ok(acquire(far.rwlock, 0, &err));
 	lose_answer(&far, "rst");
@@ -336,8 +320,7 @@ static void change_unanswered(const char *word, rw_call acquire, rw_call change)
 	pair_end(&pair);
 }
 
-CASE(a_change_stands_though_its_end_is_not_answered,
-     "upgrade and downgrade stand though their end is not answered")
+CASE("upgrade and downgrade stand though their end is not answered")
 {
 	change_unanswered("up-unheard", rw_read, rw_upgrade);
 	change_unanswered("down-unheard", rw_write, rw_downgrade);
@@ -350,12 +333,10 @@ static void told(struct rowlock *lock, void *arg)
 }
 
 /* And that another writes by now: there is nothing to read beside. */
-CASE(a_downgrade_tells_that_another_writes,
-     "a downgrade tells that another writes by now")
+CASE("a downgrade tells that another writes by now")
 {
 	struct pair pair = pair_new("behind");
 	struct test_event lost = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(pair.one.writer, told, &lost);
 	expect_write(pair.one, 0);
@@ -373,11 +354,10 @@ CASE(a_downgrade_tells_that_another_writes,
 	pair_end(&pair);
 }
 
-CASE(the_writer_becomes_a_reader, "the writer becomes a reader")
+CASE("the writer becomes a reader")
 {
 	struct pair pair = pair_new("downgrade");
 	struct rw other = make(pair.clients[0], pair.name);
-	struct rowlock_errinfo err;
 	struct wait reading;
 	struct wait writing;
 
@@ -401,7 +381,6 @@ CASE(the_writer_becomes_a_reader, "the writer becomes a reader")
 
 static uint64_t token_of(struct rw rwlock)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 	uint64_t again = 0;
 
@@ -439,15 +418,13 @@ static void await_draws(struct test_sql *sql, unsigned int count)
 }
 
 /* Both draw at one moment, as neither has a token when it asks. */
-CASE(who_shares_a_row_shares_its_token,
-     "who shares a row shares its token, also if both draw")
+CASE("who shares a row shares its token, also if both draw")
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
 	struct pair pair = pair_new("draws");
 	struct rowlock_client *client;
 	struct draw draws[2] = { { .code = 0 } };
-	struct rowlock_errinfo err;
 
 	options.handover_ms = 60000;
 	client = test_client_with(&options);
@@ -485,10 +462,9 @@ CASE(who_shares_a_row_shares_its_token,
 	pair_end(&pair);
 }
 
-CASE(tokens_rise_from_writer_to_writer, "tokens rise from writer to writer")
+CASE("tokens rise from writer to writer")
 {
 	struct pair pair = pair_new("token");
-	struct rowlock_errinfo err;
 	uint64_t token;
 	uint64_t last;
 

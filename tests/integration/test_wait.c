@@ -59,12 +59,10 @@ static void *wait_canceled(void *arg)
 
 /* pthread_cancel() comes when the call is over: a thread that ended in it would
  * take a mutex and its place in the line with it. */
-CASE(a_thread_is_not_canceled_inside_a_call,
-     "a thread is not canceled inside a call")
+CASE("a thread is not canceled inside a call")
 {
 	const char *name = test_name("pthread");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(TTL_MS));
 	size_t i;
 
 	for (i = 0; i < TEST_SIZE(both); i++) {
@@ -91,7 +89,6 @@ CASE(a_thread_is_not_canceled_inside_a_call,
 		assert_ok(rowlock_release(waiter.lock, &err));
 		test_lock_end(waiter.lock);
 	}
-	test_client_end(client);
 }
 
 /* @held by another process: the wait is in the server. By this one: the wait
@@ -104,7 +101,6 @@ static void cancels(enum rowlock_strategy strategy, bool far)
 	struct rowlock *holder = test_lock(client, strategy, 0, name);
 	struct waiter waiter = { .wait_ms = ROWLOCK_FOREVER,
 				 .lock = test_lock(client, strategy, 0, name) };
-	struct rowlock_errinfo err;
 
 	if (far)
 		assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -129,8 +125,7 @@ static void cancels(enum rowlock_strategy strategy, bool far)
 	test_actor_end(&actor);
 }
 
-CASE(a_cancel_ends_a_wait_for_another_process,
-     "a cancel ends a wait for another process")
+CASE("a cancel ends a wait for another process")
 {
 	int round;
 
@@ -141,18 +136,16 @@ CASE(a_cancel_ends_a_wait_for_another_process,
 	}
 }
 
-CASE(a_cancel_ends_a_wait_for_a_thread,
-     "a cancel ends a wait for a thread of this process")
+CASE("a cancel ends a wait for a thread of this process")
 {
 	cancels(ROWLOCK_LEASE, false);
 	cancels(ROWLOCK_ROW, false);
 }
 
-CASE(a_timed_wait_ends, "a timed wait ends as TIMEDOUT, a try as BUSY")
+CASE("a timed wait ends as TIMEDOUT, a try as BUSY")
 {
 	const char *name = test_name("timed");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_errinfo err;
+	TEST_CLIENT(client, test_client(TTL_MS));
 	uint64_t began;
 	size_t i;
 
@@ -175,7 +168,6 @@ CASE(a_timed_wait_ends, "a timed wait ends as TIMEDOUT, a try as BUSY")
 		test_lock_end(lock);
 		test_actor_end(&actor);
 	}
-	test_client_end(client);
 }
 
 struct line {
@@ -201,14 +193,13 @@ static void *stand_in_line(void *arg)
 
 /* Who came first cannot be seen from outside, so only this is checked: each is
  * served, once. The order is a matter of the queue's own tests. */
-CASE(all_local_waiters_are_served, "all waiters of a process are served")
+CASE("all waiters of a process are served")
 {
 	const char *name = test_name("line");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock *holder = test_lock(client, ROWLOCK_LEASE, 0, name);
+	TEST_CLIENT(client, test_client(TTL_MS));
+	TEST_LOCK(holder, test_lock(client, ROWLOCK_LEASE, 0, name));
 	struct line lines[20];
 	int order[20], served = 0, seen = 0;
-	struct rowlock_errinfo err;
 	int i;
 
 	assert_ok(rowlock_acquire(holder, 0, &err));
@@ -231,11 +222,9 @@ CASE(all_local_waiters_are_served, "all waiters of a process are served")
 	for (i = 0; i < 20; i++)
 		seen |= 1 << order[i];
 	assert_int_equal(seen, (1 << 20) - 1);
-	test_end(holder, client);
 }
 
-CASE(a_waiter_gets_it_when_the_holder_lets_go,
-     "a waiter gets the name when its holder lets go")
+CASE("a waiter gets the name when its holder lets go")
 {
 	const char *name = test_name("next");
 	size_t i;

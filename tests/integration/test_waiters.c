@@ -60,7 +60,6 @@ static struct seen look_at(struct rowlock_client *client, const char *name,
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_waiters_result result = { .size = sizeof(result) };
 	struct seen seen = { .count = 0 };
-	struct rowlock_errinfo err;
 
 	options.name = name;
 	options.pattern = pattern;
@@ -188,7 +187,7 @@ static void expect_all(const struct seen *seen, const struct test_actor *actors,
 static void are_seen_and_served_in_order(enum rowlock_strategy strategy,
 					 const char *name)
 {
-	struct rowlock_client *client = onlooker();
+	TEST_CLIENT(client, onlooker());
 	struct test_actor actors[WAITERS], holder;
 	struct seen seen;
 	size_t i;
@@ -214,17 +213,14 @@ static void are_seen_and_served_in_order(enum rowlock_strategy strategy,
 	}
 	await_count(client, name, 0);
 	test_actor_end(&holder);
-	test_client_end(client);
 }
 
-CASE(waiters_for_a_lease_are_in_order,
-     "waiters for a lease are seen, and served, in order")
+CASE("waiters for a lease are seen, and served, in order")
 {
 	are_seen_and_served_in_order(ROWLOCK_LEASE, test_name("lease"));
 }
 
-CASE(waiters_for_a_row_are_in_order,
-     "waiters for a row are seen, and served, in order")
+CASE("waiters for a row are seen, and served, in order")
 {
 	are_seen_and_served_in_order(ROWLOCK_ROW, test_name("row"));
 }
@@ -264,7 +260,6 @@ static void end_thread(struct thread *thread)
 static struct thread semaphore(const char *name)
 {
 	struct thread thread = { .client = test_client(LONG_TTL_MS) };
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_semaphore_new(thread.client, name, 1, NULL,
 					&thread.lock, &err));
@@ -272,12 +267,11 @@ static struct thread semaphore(const char *name)
 }
 
 /* The first in line asks for them, with the bell; the next one stands. */
-CASE(waiters_for_permits_are_seen, "waiters for permits are seen")
+CASE("waiters for permits are seen")
 {
 	const char *name = test_name("permits");
-	struct rowlock_client *client = onlooker();
+	TEST_CLIENT(client, onlooker());
 	struct thread holder, one, two;
-	struct rowlock_errinfo err;
 	struct seen seen;
 
 	holder = semaphore(name);
@@ -299,7 +293,6 @@ CASE(waiters_for_permits_are_seen, "waiters for permits are seen")
 	end_thread(&one);
 	end_thread(&two);
 	test_end(holder.lock, holder.client);
-	test_client_end(client);
 }
 
 /* A handle of its program's to write with; the reader goes. */
@@ -309,7 +302,6 @@ static struct thread writer(const char *name, const char *program)
 	    test_client_options(LONG_TTL_MS);
 	struct thread thread = { NULL };
 	struct rowlock *reader;
-	struct rowlock_errinfo err;
 
 	options.program = program;
 	thread.client = test_client_with(&options);
@@ -346,13 +338,13 @@ static void put_hex(char *to, const char *text)
 /* The first in line has the bell, and asks for the row; it is not known since
  * when it waits. The one behind it stands in line, as rowlock_acquire() does.
  */
-CASE(line_of_a_row_is_behind_its_first, "the line of a row is behind its first")
+CASE("the line of a row is behind its first")
 {
 	const char *name = test_name("line");
-	struct rowlock_client *client = onlooker();
+	TEST_CLIENT(client, onlooker());
 	struct typed first = { .sql = test_sql_open() };
 	struct typed second = { .sql = test_sql_open() };
-	struct test_sql *hand = test_sql_open();
+	TEST_SQL(hand);
 	char bell[40], hex[81] = "";
 	struct seen seen;
 
@@ -387,21 +379,17 @@ CASE(line_of_a_row_is_behind_its_first, "the line of a row is behind its first")
 	test_sql_end(first.sql);
 	pthread_join(second.thread, NULL);
 	test_sql_end(second.sql);
-	test_sql_end(hand);
-	test_client_end(client);
 }
 
 /* The first of them may be no more in line, and ask by itself. */
-CASE(waiters_for_a_read_write_lock_are_seen,
-     "waiters for a read/write lock are seen")
+CASE("waiters for a read/write lock are seen")
 {
 	const char *name = test_name("rwlock");
-	struct rowlock_client *client = onlooker();
+	TEST_CLIENT(client, onlooker());
 	struct thread holder = writer(name, "holder");
 	struct thread one = writer(name, "one");
 	struct thread two = writer(name, "two");
 	uint64_t since = test_now_ns();
-	struct rowlock_errinfo err;
 	struct seen seen;
 
 	assert_ok(rowlock_acquire(holder.lock, 0, &err));
@@ -423,7 +411,6 @@ CASE(waiters_for_a_read_write_lock_are_seen,
 	end_thread(&one);
 	end_thread(&two);
 	test_end(holder.lock, holder.client);
-	test_client_end(client);
 }
 
 /* ------------------------------------------------------------ not allowed */
@@ -435,8 +422,7 @@ static bool sees_others(struct test_sql *sql)
 				    "PRIVILEGE_TYPE IN ('PROCESS', 'SUPER')");
 }
 
-CASE(account_that_may_not_see_is_told_so,
-     "an account that may not see others is told so")
+CASE("an account that may not see others is told so")
 {
 	const char *name = test_name("blind");
 	const char *admin = getenv("ROWLOCK_TEST_ADMIN_DSN");
@@ -470,13 +456,12 @@ CASE(account_that_may_not_see_is_told_so,
 	test_sql_end(sql);
 }
 
-CASE(wrong_questions_are_refused, "wrong questions are refused")
+CASE("wrong questions are refused")
 {
-	struct rowlock_client *client = test_client(LONG_TTL_MS);
+	TEST_CLIENT(client, test_client(LONG_TTL_MS));
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_waiters_result result = { .size = 3 };
 	struct seen seen = { .count = 0 };
-	struct rowlock_errinfo err;
 
 	assert_code(
 	    rowlock_list_waiters(client, &options, NULL, NULL, NULL, &err),
@@ -496,7 +481,6 @@ CASE(wrong_questions_are_refused, "wrong questions are refused")
 	assert_code(
 	    rowlock_list_waiters(NULL, &options, see, &seen, NULL, &err),
 	    ROWLOCK_EINVAL, &err);
-	test_client_end(client);
 }
 
 int main(void)

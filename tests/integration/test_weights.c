@@ -32,7 +32,6 @@ static void begin(struct person *person, const char *name, int weight)
 {
 	struct rowlock_election_options options =
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 
 	*person = (struct person){ .client = test_client(TTL_MS),
 				   .elected = test_event_new() };
@@ -44,8 +43,6 @@ static void begin(struct person *person, const char *name, int weight)
 
 static void end(struct person *person)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(person->election, &err));
 	test_event_end(&person->elected);
 	test_client_end(person->client);
@@ -91,15 +88,11 @@ static void await_elected(struct person *person)
 
 static void lead(struct person *person)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(person->election, 0, &err));
 }
 
 static void resign(struct person *person)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_release(person->election, &err));
 }
 
@@ -127,7 +120,6 @@ static void let_lead(struct person *leader, struct person *heavy)
 
 static void assert_no_challenger(const struct person *person)
 {
-	struct rowlock_errinfo err;
 	unsigned int weight = 1;
 	uint64_t stood_ms;
 
@@ -137,11 +129,10 @@ static void assert_no_challenger(const struct person *person)
 }
 
 /* None yields to the other, nor is the other's challenger. */
-CASE(of_one_weight_each_leads_in_its_turn,
-     "of one weight each leads in its turn")
+CASE("of one weight each leads in its turn")
 {
 	const char *name = test_name("even");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person leader, two[2];
 	uint64_t began;
 	int first;
@@ -168,14 +159,12 @@ CASE(of_one_weight_each_leads_in_its_turn,
 	end(&leader);
 	end(&two[0]);
 	end(&two[1]);
-	test_sql_end(sql);
 }
 
-CASE(the_heaviest_of_those_who_wait_is_elected,
-     "the heaviest of those who wait is elected")
+CASE("the heaviest of those who wait is elected")
 {
 	const char *name = test_name("weights");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person leader, light, heavy;
 
 	begin(&leader, name, 0);
@@ -195,15 +184,13 @@ CASE(the_heaviest_of_those_who_wait_is_elected,
 	end(&leader);
 	end(&light);
 	end(&heavy);
-	test_sql_end(sql);
 }
 
-CASE(a_leader_hears_of_a_heavier_one, "a leader hears of a heavier candidate")
+CASE("a leader hears of a heavier candidate")
 {
 	const char *name = test_name("challenger");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person leader, heavy;
-	struct rowlock_errinfo err;
 	unsigned int weight = 1;
 	uint64_t stood_ms = 1;
 
@@ -233,7 +220,6 @@ CASE(a_leader_hears_of_a_heavier_one, "a leader hears of a heavier candidate")
 	resign(&leader);
 	end(&leader);
 	end(&heavy);
-	test_sql_end(sql);
 }
 
 /* What a list says of a name: how many lead, and how many wait. */
@@ -254,14 +240,13 @@ static int tell(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-CASE(a_list_tells_who_waits, "a list tells who waits")
+CASE("a list tells who waits")
 {
 	const char *name = test_name("list");
 	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct told told = { 0 };
 	struct person leader, heavy;
-	struct rowlock_errinfo err;
 
 	begin_both(&leader, &heavy, sql, name);
 	what.pattern = name;
@@ -269,7 +254,6 @@ CASE(a_list_tells_who_waits, "a list tells who waits")
 	assert_int_equal(told.leads, 1);
 	assert_int_equal(told.waits, 1);
 	let_lead(&leader, &heavy);
-	test_sql_end(sql);
 }
 
 /* ------------------------------------------------------ whom one yields to */
@@ -299,12 +283,10 @@ static void remove_candidate(struct test_sql *sql, const char *name)
 }
 
 /* One that beats, and never takes what it is yielded to. */
-CASE(who_is_yielded_to_in_vain_is_passed_over,
-     "who is yielded to in vain is passed over")
+CASE("who is yielded to in vain is passed over")
 {
 	const char *name = test_name("in-vain");
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
+	TEST_SQL(sql);
 	struct person light;
 
 	begin(&light, name, 3);
@@ -315,11 +297,9 @@ CASE(who_is_yielded_to_in_vain_is_passed_over,
 	remove_candidate(sql, name);
 	resign(&light);
 	end(&light);
-	test_sql_end(sql);
 }
 
-CASE(nobody_yields_to_the_dead_or_to_nonsense,
-     "nobody yields to the dead, or to nonsense")
+CASE("nobody yields to the dead, or to nonsense")
 {
 	static const struct {
 		const char *info;
@@ -330,7 +310,7 @@ CASE(nobody_yields_to_the_dead_or_to_nonsense,
 		{ "weight=9999", 60 },
 	};
 	const char *name = test_name("nobody");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person light;
 
 	begin(&light, name, 3);
@@ -341,7 +321,6 @@ CASE(nobody_yields_to_the_dead_or_to_nonsense,
 		remove_candidate(sql, name);
 	}
 	end(&light);
-	test_sql_end(sql);
 }
 
 /* What an observer is told: of each change, the state and the term. */
@@ -372,7 +351,6 @@ static void observe(struct changes *changes, struct rowlock_client *client,
 		    const char *name)
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 
 	*changes = (struct changes){ .heard = test_event_new() };
 	pthread_mutex_init(&changes->mutex, NULL);
@@ -403,15 +381,13 @@ static void ask_now(struct rowlock_client *client, const char *name,
 }
 
 /* One takes the lock and gives it back: it has led at no time. */
-CASE(observers_are_told_of_those_that_led,
-     "observers are told of those that led")
+CASE("observers are told of those that led")
 {
 	const char *name = test_name("observed");
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_SQL(sql);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct person light, heavy;
 	struct changes changes;
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	begin(&light, name, 3);
@@ -440,18 +416,15 @@ CASE(observers_are_told_of_those_that_led,
 	remove_candidate(sql, name);
 	end(&light);
 	end(&heavy);
-	test_client_end(client);
-	test_sql_end(sql);
 }
 
 /* The same name may have permits, too. */
-CASE(candidates_are_no_permits, "candidates are no permits")
+CASE("candidates are no permits")
 {
 	const char *name = test_name("permits");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person leader, heavy;
 	unsigned int permits, used;
-	struct rowlock_errinfo err;
 
 	begin_both(&leader, &heavy, sql, name);
 	assert_ok(rowlock_semaphore_resize(leader.client, name, 3, &err));
@@ -460,7 +433,6 @@ CASE(candidates_are_no_permits, "candidates are no permits")
 	assert_int_equal(permits, 3);
 	assert_int_equal(used, 0);
 	let_lead(&leader, &heavy);
-	test_sql_end(sql);
 }
 
 /* ------------------------------------------------------------------ cost */
@@ -491,7 +463,6 @@ static void lead_and_resign(struct person *person)
 
 static void ask_for_a_challenger(struct person *person)
 {
-	struct rowlock_errinfo err;
 	unsigned int weight;
 	uint64_t stood_ms;
 
@@ -500,16 +471,15 @@ static void ask_for_a_challenger(struct person *person)
 }
 
 /* Its row, the look for others, its term, and its end. */
-CASE(a_weight_costs_a_look, "a weight costs a look")
+CASE("a weight costs a look")
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct person weighted;
 
 	begin(&weighted, test_name("weighted"), 5);
 	assert_int_equal(cost(sql, &weighted, lead_and_resign), 4);
 	assert_int_equal(cost(sql, &weighted, ask_for_a_challenger), 1);
 	end(&weighted);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

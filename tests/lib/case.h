@@ -5,15 +5,15 @@
 /*
  * Cases of cmocka that register themselves, so that no table repeats them:
  *
- *	CASE(function, "the sentence that it proves")
+ *	CASE("the sentence that it proves")
  *	{
  *		...
  *	}
  *
  *	CASE_MAIN(case_main)
  *
- * They are played in the order of their lines. In the body, `state` is
- * cmocka's.
+ * They are played in the order of their lines, by which their functions are
+ * named. In the body, `state` is cmocka's.
  */
 
 #include <setjmp.h>
@@ -23,23 +23,32 @@
 
 #include <cmocka.h>
 
-/** One function that is several cases: what follows it are their rows, each as
- *  in an array of struct CMUnitTest. */
-#define CASES(function, ...)                                                   \
-	static void function(void **state);                                    \
-	__attribute__((constructor)) static void function##_is_a_case(void)    \
+#define CASE_GLUE_(word, line) word##line
+#define CASE_GLUE(word, line) CASE_GLUE_(word, line)
+/** The function of the case on this line. */
+#define CASE_HERE CASE_GLUE(case_on_line_, __LINE__)
+
+/** One function that is several cases: their rows, each as in an array of
+ * struct CMUnitTest. */
+#define CASES(...)                                                             \
+	static void CASE_HERE(void **state);                                   \
+	__attribute__((constructor)) static void CASE_GLUE(register_line_,     \
+							   __LINE__)(void)     \
 	{                                                                      \
 		static const struct CMUnitTest rows_[] = { __VA_ARGS__ };      \
                                                                                \
 		case_add(__LINE__, rows_, sizeof(rows_) / sizeof(rows_[0]));   \
 	}                                                                      \
-	static void function(void **state __attribute__((unused)))
+	static void CASE_HERE(void **state __attribute__((unused)))
 
 /** With a setup and a teardown: NULL, or as cmocka's. */
-#define CASE_WITH(function, sentence, begin, end)                              \
-	CASES(function, { sentence, function, begin, end, NULL })
+#define CASE_WITH(sentence, begin, end)                                        \
+	CASES({ sentence, CASE_HERE, begin, end, NULL })
 
-#define CASE(function, sentence) CASE_WITH(function, sentence, NULL, NULL)
+#define CASE(sentence) CASE_WITH(sentence, NULL, NULL)
+
+/** Ends with its block, as a case does. */
+#define CASE_ENDS(end) __attribute__((cleanup(end), unused))
 
 /** @run is case_main(), or a ring's own. */
 #define CASE_MAIN(run)                                                         \

@@ -20,7 +20,6 @@
 static inline void assert_goes_on(struct rowlock *lock)
 {
 	MYSQL *mysql = mysql_init(NULL);
-	struct rowlock_errinfo err;
 
 	assert_non_null(mysql);
 	if (!mysql_real_connect(mysql, test_dsn(), NULL, NULL, NULL, 0, NULL,

@@ -16,6 +16,16 @@ struct test_sql;
 struct test_sql *test_sql_open(void);
 void test_sql_end(struct test_sql *sql);
 
+static inline void test_sql_endp(struct test_sql **at)
+{
+	test_sql_end(*at);
+}
+
+/** A declaration of one that ends with its block. */
+#define TEST_SQL(sql)                                                          \
+	__attribute__((cleanup(test_sql_endp), unused)) struct test_sql *sql = \
+	    test_sql_open()
+
 /** Run one statement; returns the number of rows that it changed. */
 uint64_t test_sql(struct test_sql *sql, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

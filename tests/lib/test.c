@@ -144,7 +144,6 @@ struct rowlock_client_options test_client_options(uint64_t ttl_ms)
 struct rowlock_client *test_client_with(
     const struct rowlock_client_options *options)
 {
-	struct rowlock_errinfo err;
 	struct rowlock_client *client = NULL;
 
 	assert_ok(rowlock_client_new(options, &client, &err));
@@ -160,8 +159,6 @@ struct rowlock_client *test_client(uint64_t ttl_ms)
 
 void test_client_end(struct rowlock_client *client)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_client_try_free(client, &err));
 }
 
@@ -170,7 +167,6 @@ struct rowlock *test_lock(struct rowlock_client *client,
 			  const char *name)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 	struct rowlock *lock = NULL;
 
 	options.strategy = strategy;
@@ -181,8 +177,6 @@ struct rowlock *test_lock(struct rowlock_client *client,
 
 void test_lock_end(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(lock, &err));
 }
 

@@ -64,6 +64,22 @@ struct rowlock *test_lock(struct rowlock_client *client,
 void test_lock_end(struct rowlock *lock);
 void test_end(struct rowlock *lock, struct rowlock_client *client);
 
+static inline void test_client_endp(struct rowlock_client **at)
+{
+	test_client_end(*at);
+}
+
+static inline void test_lock_endp(struct rowlock **at)
+{
+	test_lock_end(*at);
+}
+
+/** Declarations of what ends with its block, the last one first. */
+#define TEST_CLIENT(client, made)                                              \
+	CASE_ENDS(test_client_endp) struct rowlock_client *client = made
+#define TEST_LOCK(lock, made)                                                  \
+	CASE_ENDS(test_lock_endp) struct rowlock *lock = made
+
 /** The term in which a candidate leads; 0 if it does not. */
 uint64_t test_term(struct rowlock *lock);
 

@@ -27,8 +27,8 @@ def has_case(source, case):
     elif source.suffix == '.sh':
         form = rf'^it "{re.escape(case)}" '
     else:
-        # CASE(function, "words"), or a ring's own word for it.
-        form = rf'^[A-Z]+(_[A-Z]+)*\(\w+,\s*"{re.escape(case)}"[,)]'
+        # CASE("words"), or a ring's own word for it.
+        form = rf'^[A-Z]+(_[A-Z]+)*\("{re.escape(case)}"[,)]'
     text = source.read_text('utf-8')
     if source.suffix == '.c':
         text = re.sub(r'/\*.*?\*/', '', text, flags=re.S)

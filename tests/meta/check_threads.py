@@ -36,7 +36,7 @@ EXAMPLE = '''static void *run(void *arg)
 	return NULL;
 }
 
-CASE(a_case, "its sentence")
+CASE("its sentence")
 {
 	pthread_create(&thread, NULL, run, NULL);
 	assert_true(1);

@@ -7,7 +7,6 @@ they are told. Speaks TAP."""
 
 import importlib.machinery
 import importlib.util
-import json
 import os
 import pathlib
 import re
@@ -82,16 +81,6 @@ known "$@"
 play_all "$@"
 conclude "$@"
 '''
-# What proof asks git: which commit is checked out, and what is not committed.
-GIT = '''#!/bin/sh
-[ "$1" != rev-parse ] || cat head
-'''
-# A step of proof during which a commit is made.
-COMMITTING = '''#!/bin/sh
-echo second >head
-echo 3 caught, 0 survived, 0 stale
-'''
-
 
 def heed():
     """As at a terminal: what was ignored when a shell began, as SIGHUP under
@@ -149,64 +138,21 @@ def played(words, **fails):
         return status, said, tree.runs()
 
 
-UNSTEADY = 'unsteady: b (a seat is sold once: sold twice to '
-
-
-def one_that_passes_the_second_time_is_unsteady():
-    status, said, runs = played(['--again'], b=1)
-    check((status, runs) == (0, '1211'), f'{status}, {runs}: {said}')
-    check(said[-2].startswith(UNSTEADY), f'{said[-3:]}')
-    check(said[-1] == '8 passed, 0 failed, 0 skipped', said[-1])
-
-
-def one_that_fails_twice_has_failed():
-    status, said, runs = played(['--again'], b=2)
-    check((status, runs) == (1, '1211'), f'{status}, {runs}: {said}')
-    check(said[-4:-2] == ['b:', '  not ok: a seat is sold once'],
-          f'{said[-5:]}')
-    check('sold twice' in said[-2], f'{said[-5:]}')
-    check(said[-1] == '7 passed, 1 failed, 0 skipped', said[-1])
-
-
-def three_are_run_again_and_each_is_told():
-    status, said, runs = played(['--again'], a=1, b=1, d=2)
-    check((status, runs) == (1, '2212'), f'{status}, {runs}: {said}')
-    check(len([line for line in said if line.startswith('unsteady: ')]) == 2,
-          f'{said[-6:]}')
-
-
-def more_than_three_are_not_run_again():
-    status, said, runs = played(['--again'], a=1, b=1, c=1, d=1)
-    check((status, runs) == (1, '1111'), f'{status}, {runs}: {said}')
-    check(said[-1] == '4 passed, 4 failed, 0 skipped', said[-1])
-
-
-def without_the_word_nothing_is_run_again():
-    status, said, runs = played([], b=1)
-    check((status, runs) == (1, '1111'), f'{status}, {runs}: {said}')
-    check(not any(line.startswith('unsteady') for line in said), f'{said}')
-
-
-def only_the_chosen_one_is_run_again():
-    for words, runs in ((['--suite', 'db'], '1200'), (['a', 'b'], '1200'),
-                        (['--suite', 'db', '-t', '2', 'a', 'b'], '1200')):
-        done = played(['--again', *words], b=1)
-        check((done[0], done[2]) == (0, runs), f'{words}: {done}')
-
-
-def nothing_to_run_is_a_failure():
-    status, said, _ = played(['--suite', 'nosuch'])
-    check(status != 0, f'{said}')
-
-
-def nothing_is_left_behind():
-    with tempfile.TemporaryDirectory() as directory:
-        tree = Tree(directory, b=1)
-        before = set(os.listdir(directory))
-        tree.play('--again')
-        left = set(os.listdir(directory)) - before
-        left -= {'build'} | {f'{name}.runs' for name in 'abcd'}
-        check(not left, f'{left}')
+def programs_that_fail_are_run_again():
+    for words, fails, status, runs, unsteady, last in (
+            (['--again'], {'b': 1}, 0, '1211', 1, '8 passed, 0 failed'),
+            (['--again', '--suite', 'db', '-t', '2', 'a', 'b'], {'b': 1}, 0,
+             '1200', 1, '4 passed, 0 failed'),
+            (['--again'], {'a': 1, 'b': 1, 'd': 2}, 1, '2212', 2,
+             '7 passed, 1 failed'),
+            (['--again'], dict.fromkeys('abcd', 1), 1, '1111', 0,
+             '4 passed, 4 failed'),
+            ([], {'b': 1}, 1, '1111', 0, '7 passed, 1 failed')):
+        done = played(words, **fails)
+        told = [line for line in done[1] if line.startswith('unsteady: ')]
+        check((done[0], done[2], len(told), done[1][-1]) == (
+            status, runs, unsteady, f'{last}, 0 skipped'), f'{words}: {done}')
+    check(played(['--suite', 'nosuch'])[0] != 0, 'nothing to run')
 
 
 def await_so(words, what, *arguments):
@@ -290,25 +236,6 @@ def a_step_costs_the_same_wherever_it_is_told():
     check(here and here == there, f'proof: {here}; CONTRIBUTING.md: {there}')
 
 
-def a_commit_made_meanwhile_is_not_said_to_have_passed():
-    with tempfile.TemporaryDirectory() as directory:
-        tree = Tree(directory)
-        shutil.copy(ROOT / 'tools' / 'proof', tree.root / 'tools')
-        (tree.root / 'bin').mkdir()
-        for path, text in (('bin/git', GIT), ('head', 'first\n'),
-                           ('tools/mutants', COMMITTING)):
-            tree.write(path, text)
-        done = subprocess.run(
-            [tree.root / 'tools' / 'proof', 'mutants'], check=False, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, 'TMPDIR': directory,
-                 'PATH': f'{tree.root / "bin"}:{os.environ["PATH"]}'})
-        check(done.returncode == 0, f'{done}')
-        said = (tree.root / '.proof' / 'mutants.passed').read_text('utf-8')
-    check(said.startswith('first, ') and said.endswith(', 3 caught, 0 survived,'
-                                                       ' 0 stale\n'), said)
-
-
 def many_runs_name_what_failed_in_one():
     logs = []
     with tempfile.TemporaryDirectory() as directory:
@@ -329,31 +256,6 @@ def many_runs_name_what_failed_in_one():
           f'{said}')
 
 
-def a_program_without_cases_says_why_it_failed():
-    said = 'trace of\nmany lines\n\nsim: VIOLATION: two hold it\nsim: again: x\n'
-    test = {'name': 'again:sim / sim', 'result': 'FAIL', 'stdout': said}
-    with tempfile.TemporaryDirectory() as directory:
-        log = pathlib.Path(directory) / 'log.json'
-        log.write_text(json.dumps(test) + '\n', 'utf-8')
-        done = subprocess.run(
-            [ROOT / 'tools' / 'lib' / 'count-tests', '--steady', log],
-            check=False, text=True, stdout=subprocess.PIPE)
-    lines = done.stdout.splitlines()
-    check(lines[:2] == ['1 of 1  sim: no case',
-                        '    FAIL after: sim: VIOLATION: two hold it / '
-                        'sim: again: x'], f'{lines}')
-
-
-def steps_go_on_after_one_that_failed():
-    status, said = steps('one', 'two', 'three', one='9 passed, 0 failed, 1 skipped',
-                         two='6 passed, 2 failed, 0 skipped', three='good\n')
-    check(status == 1, f'{said}')
-    check(said[-2].startswith('steps: FAILED: two; '), f'{said}')
-    check(said[-1] == '15 passed, 2 failed, 1 skipped', f'{said}')
-    check([line.split()[:2] for line in said[-5:-2]] == [
-        ['one', 'passed'], ['two', 'FAILED'], ['three', 'passed']], f'{said}')
-
-
 def three_unsteady_programs_pass_and_four_do_not():
     some = 'unsteady: a (x: y)\nunsteady: b (x: y)\n'
     one = 'unsteady: c (x: y)\n'
@@ -365,31 +267,26 @@ def three_unsteady_programs_pass_and_four_do_not():
           f'{said}')
 
 
-def a_step_that_nobody_knows_is_an_error():
-    status, said = steps('one', 'four', one='')
-    check((status, said) == (
-        1, ["steps: no step 'four'; there are: one two three"]), f'{said}')
+def steps_go_on_after_one_that_failed():
+    status, said = steps('one', 'two', 'three',
+                         one='9 passed, 0 failed, 1 skipped',
+                         two='6 passed, 2 failed, 0 skipped', three='good\n')
+    check(status == 1, f'{said}')
+    check(said[-2].startswith('steps: FAILED: two; '), f'{said}')
+    check(said[-1] == '15 passed, 2 failed, 1 skipped', f'{said}')
+    check(steps('one', 'four', one='')[1] == [
+        "steps: no step 'four'; there are: one two three"], 'no step')
 
 
 TESTS = (
-    one_that_passes_the_second_time_is_unsteady,
-    one_that_fails_twice_has_failed,
-    three_are_run_again_and_each_is_told,
-    more_than_three_are_not_run_again,
-    without_the_word_nothing_is_run_again,
-    only_the_chosen_one_is_run_again,
-    nothing_to_run_is_a_failure,
-    nothing_is_left_behind,
+    programs_that_fail_are_run_again,
+    steps_go_on_after_one_that_failed,
     nothing_is_left_however_it_is_ended,
     what_is_no_path_from_the_root_on_is_refused,
     words_that_proof_does_not_know_are_refused,
     a_step_costs_the_same_wherever_it_is_told,
-    a_commit_made_meanwhile_is_not_said_to_have_passed,
     many_runs_name_what_failed_in_one,
-    a_program_without_cases_says_why_it_failed,
-    steps_go_on_after_one_that_failed,
     three_unsteady_programs_pass_and_four_do_not,
-    a_step_that_nobody_knows_is_an_error,
 )
 
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What tools/mutants makes of mutants that are stale, and which it takes to be
-touched. In a git checkout of its own, with a tree in which a seat and a door
+"""What tools/mutants makes of mutants that are stale, which it takes to be
+touched, and how it ends. In a git checkout of its own, with a tree in which a seat and a door
 are what can be broken, and nothing has to be compiled. Speaks TAP."""
 
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,8 +16,6 @@ sys.path[:0] = [str(ROOT / 'tests' / 'lib'), str(ROOT / 'tools' / 'lib')]
 
 # pylint: disable=wrong-import-position
 from mutants.files import Change  # noqa: E402
-from mutants.worker import Outcome  # noqa: E402
-from process import is_alive  # noqa: E402
 from tap import check, run_all  # noqa: E402
 
 MESON = '''project('small')
@@ -32,7 +29,6 @@ test('door', find_program('tests/door'), depends: hinge, suite: 'unit',
 '''
 # A test says the lines of a file that it wants, and the sentences for them.
 HEAD = '''#!/bin/sh
-[ -z "$PLAYED" ] || echo "${0##*/}" >>"$PLAYED"
 status=0
 wants()
 {
@@ -112,7 +108,7 @@ class Tree:
             key: value for key, value in os.environ.items()
             if not key.startswith(('ROWLOCK_', 'MESON', 'GIT_'))}
         self.env |= {
-            'TMPDIR': str(self.root.parent), 'PLAYED': '',
+            'TMPDIR': str(self.root.parent),
             'HOME': str(self.root.parent), 'GIT_CONFIG_NOSYSTEM': '1',
             'GIT_CEILING_DIRECTORIES': str(self.root.parent)}
         lib = pathlib.Path('tools', 'lib', 'mutants')
@@ -152,14 +148,14 @@ class Tree:
         self.git('add', '-A')
         self.git('commit', '-q', '-m', 'all')
 
-    def play(self, *words, **env):
+    def play(self, *words):
         """The exit status of tools/mutants, and its lines."""
         done = subprocess.run(
             [sys.executable, self.root / 'tools' / 'mutants', '--jobs=1',
              *words],
             check=False, text=True, cwd=self.root.parent,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, env={**self.env, **env})
+            stderr=subprocess.STDOUT, env=self.env)
         return done.returncode, done.stdout.splitlines()
 
     def touched(self, *words):
@@ -182,8 +178,6 @@ def on_tree(mutants=None):
     return wrap
 
 
-# --------------------------------------------------------------- what is stale
-
 @on_tree(GOOD | STALE)
 def what_is_stale_is_listed_and_fails_no_run(tree):
     status, said = tree.play()
@@ -191,90 +185,35 @@ def what_is_stale_is_listed_and_fails_no_run(tree):
     check(said[-7:-2] == TOLD, f'{said[-8:]}')
     check('renew' in said[-2] and 'delete' in said[-2], said[-2])
     check(said[-1] == '3 caught, 0 survived, 5 stale', said[-1])
+    status, said = tree.play('--check')
+    check((status, said[:-2], said[-1]) == (1, TOLD, '8 mutants, 5 stale'),
+          f'{status}: {said}')
 
 
 @on_tree({'sold-twice': GOOD['sold-twice'], 'line-gone': STALE['line-gone'],
           'less-seats': SURVIVES, 'it-melts': MELTS})
 def one_that_survives_or_does_not_build_fails_a_run(tree):
-    status, said = tree.play('--test', 'seat')
-    check((status, said[-1]) == (1, '1 caught, 1 survived, 1 stale'),
-          f'{status}: {said}')
-    check(any(line.startswith('SURVIVED: less-seats: ') for line in said),
-          f'{said}')
-    status, said = tree.play('--only', 'it-melts', '--only', 'sold-twice')
-    check((status, said[-1]) == (
-        1, '1 caught, 0 survived, 0 stale, 1 errors'), f'{status}: {said}')
-    check('ERROR: it-melts: it does not build:' in said, f'{said}')
-
-
-@on_tree({'sold-twice': GOOD['sold-twice']})
-def one_whose_program_ends_before_its_case_is_played_again(tree):
-    tree.env['PLAYED'] = str(tree.root.parent / 'played')
-    # First on the tree as it is, then this way, then as it should.
-    tree.write('tests/seat', SEAT.replace(
-        'status=0\n', 'status=0\n[ "$(wc -l <"$PLAYED")" != 2 ] || exit 3\n',
-        1))
-    status, said = tree.play('--only', 'sold-twice')
-    check((status, said[-1]) == (0, '1 caught, 0 survived, 0 stale'),
-          f'{status}: {said}')
-
-
-@on_tree(STALE)
-def where_all_are_stale_nothing_was_played(tree):
-    for names in (['line-gone'], ['test-gone', 'case-gone']):
-        words = [word for name in names for word in ('--only', name)]
+    for words, told in (
+            (['--test', 'seat'], '1 caught, 1 survived, 1 stale'),
+            (['--only', 'it-melts', '--only', 'sold-twice'],
+             '1 caught, 0 survived, 0 stale, 1 errors'),
+            (['--only', 'line-gone'], '0 caught, 0 survived, 1 stale')):
         status, said = tree.play(*words)
-        check((status, said[-2:]) == (
-            1, ['nothing was played: all of them are stale',
-                f'0 caught, 0 survived, {len(names)} stale']),
-              f'{status}: {said}')
+        check((status, said[-1]) == (1, told), f'{status}: {said}')
 
 
-@on_tree(GOOD | STALE)
-def a_check_lists_what_is_stale_and_plays_nothing(tree):
-    played = tree.root / 'played'
-    status, said = tree.play('--check', PLAYED=str(played))
-    check((status, said[:-2], said[-1]) == (1, TOLD, '8 mutants, 5 stale'),
+@on_tree(GOOD | {'line-gone': STALE['line-gone'], 'it-melts': MELTS})
+def a_program_is_played_against_all(tree):
+    status, said = tree.play('--against', 'door')
+    told = [' '.join(line.split()) for line in said]
+    check((status, said[-1]) == (
+        0, 'door catches 1 of 5 mutants, 1 stale, 1 errors') and
+        'left-open caught: a door is shut' in told and
+        'it-melts ERROR: it does not build:' in told, f'{status}: {said}')
+    status, said = tree.play('--against', 'seat', '--file', 'src/do*')
+    check((status, said[-1]) == (0, 'seat catches 0 of 2 mutants'),
           f'{status}: {said}')
-    check(not played.exists(), 'a test was run')
-
-
-@on_tree()
-def a_check_without_a_stale_one_is_content(tree):
-    status, said = tree.play('--check')
-    check((status, said) == (0, ['3 mutants, 0 stale']), f'{status}: {said}')
-
-
-@on_tree({'sold-twice': GOOD['sold-twice']})
-def what_a_test_leaves_behind_is_ended(tree):
-    played = tree.root / 'played'
-    # In nobody's session, and without an environment by which it is known.
-    tree.write('tests/seat', SEAT.replace('exit', '''
-(cd "$TMPDIR" && exec setsid env -i sleep 3600) &
-echo $! >>"$PLAYED.left"
-exit'''))
-    status, said = tree.play(PLAYED=str(played))
-    check(status == 0, f'{status}: {said}')
-    left = pathlib.Path(f'{played}.left').read_text('utf-8').split()
-    alive = [pid for pid in left if is_alive(pid)]
-    for pid in alive:
-        os.kill(int(pid), signal.SIGKILL)
-    check(left and not alive, f'alive: {alive} of {left}')
-
-
-def who_starts_a_server_is_waited_for_until_the_first_case():
-    clean = Outcome()
-    clean.heard('# it starts\n', 40)
-    clean.heard('# it starts\n# it runs\n', 1)
-    clean.heard('# it starts\n# it runs\nok 1 - first\n', 0)
-    clean.heard('# it starts\n# it runs\nok 1 - first\nok 2 - next\n', 3)
-    played = Outcome(clean, 'next')
-    check(played.patience() > 40, f'{played.patience()} s of 40')
-    played.heard('# it starts\n', 40)
-    check(played.patience() > 40, 'the second silence may be the long one')
-    played.heard('# it starts\nok 1 - first\n', 0)
-    check(clean.quiet == {'first': 40, 'next': 3}, f'{clean.quiet}')
-    check(3 < played.patience(), f'{played.patience()} s of 3')
+    is_refused(tree.play('--against', 'gate'), "no test 'gate'")
 
 
 def a_change_is_made_where_its_text_is():
@@ -298,39 +237,24 @@ def the_traps_are_listed_with_their_mutants(tree):
         '    sold-twice', '2 traps, 3 mutants']), f'{status}: {said}')
 
 
-# ------------------------------------------------------------- what is touched
-
 @on_tree()
-def a_mutant_is_touched_by_a_file_that_it_changes(tree):
-    tree.append('src/door')
-    is_touched = tree.touched()
-    check(is_touched == {'left-open': 'src/door'}, f'{is_touched}')
-
-
-@on_tree()
-def a_mutant_is_touched_by_what_is_said_of_it_and_not_of_its_neighbours(tree):
+def a_mutant_is_touched_by_what_has_to_do_with_it(tree):
+    seat = ['kept-for-ever', 'sold-twice']
+    for path, text, names, why in (
+            ('src/door', 'a nail\nit is shut\n', ['left-open'], 'src/door'),
+            ('tests/hinge', 'rust\n', ['left-open'], 'tests/hinge'),
+            ('tests/seat', SEAT + '#', seat, 'tests/seat'),
+            ('tests/forge', FORGE + '#', [], ''),
+            ('meson.build', MESON.replace("test('door'", "test('gate'"),
+             ['left-open'], "there is no test 'door'")):
+        tree.write(path, text)
+        is_touched = tree.touched()
+        check(is_touched == dict.fromkeys(names, why), f'{is_touched}')
+        tree.git('checkout', '-q', '.')
     tree.write_mutants(GOOD | {
         'sold-twice': GOOD['sold-twice'].replace('broken', 'bad')})
     is_touched = tree.touched()
     check(is_touched == {'sold-twice': MUTANTS}, f'{is_touched}')
-
-
-@on_tree()
-def a_mutant_is_touched_by_the_test_that_catches_it(tree):
-    for path, names in (('tests/hinge', ['left-open']),
-                        ('tests/seat', ['kept-for-ever', 'sold-twice'])):
-        tree.append(path, '#\n')
-        is_touched = tree.touched()
-        check(is_touched == dict.fromkeys(names, path), f'{is_touched}')
-        tree.git('checkout', '-q', '.')
-
-
-@on_tree()
-def a_mutant_without_its_test_is_touched(tree):
-    tree.write('meson.build', MESON.replace("test('door'", "test('gate'"))
-    is_touched = tree.touched()
-    check(is_touched == {'left-open': "there is no test 'door'"},
-          f'{is_touched}')
 
 
 @on_tree()
@@ -341,66 +265,10 @@ def commits_of_the_branch_count_and_those_of_others_do_not(tree):
     tree.append('src/seat')
     tree.commit()
     tree.git('checkout', '-q', 'work')
-    is_touched = tree.touched()
-    check(is_touched == {'left-open': 'src/door'}, f'{is_touched}')
-    tree.append('src/door')
-    tree.commit()
-    check(list(tree.touched('HEAD~1')) == ['left-open'], 'HEAD~1')
+    check(tree.touched() == {'left-open': 'src/door'}, 'since main')
     check(not tree.touched('HEAD'), 'HEAD')
-
-
-@on_tree()
-def what_is_not_committed_counts(tree):
-    bad = {name: text.replace('broken', 'bad') for name, text in GOOD.items()}
-    tree.write_mutants(GOOD | {'sold-twice': bad['sold-twice']})
-    tree.git('add', '-A')
-    tree.write_mutants(bad | {'left-open': GOOD['left-open']})
-    tree.git('rm', '-q', 'src/door')
-    is_touched = tree.touched()
-    check(sorted(is_touched) == sorted(GOOD), f'{is_touched}')
-
-
-@on_tree({'left-open': GOOD['left-open']})
-def files_that_git_does_not_know_count_if_it_does_not_ignore_them(tree):
-    for name in ('sold-twice', 'ignored-by-git'):
-        tree.write_mutants({name: GOOD['sold-twice']},
-                           f'tests/mutants/{name}.mutants')
-    is_touched = tree.touched()
-    check(list(is_touched) == ['sold-twice'], f'{is_touched}')
-
-
-@on_tree()
-def where_nothing_is_touched_that_is_told(tree):
-    def told(*words):
-        status, said = tree.play('--touched', *words)
-        check(status == 0 and said[0].startswith('nothing touched: ') and
-              ' main ' in said[0], f'{status}: {said}')
-        return said[1:]
-    check(not told(), 'a run says more')
-    tree.append('tests/forge', '#\n')
-    check(not told('--list'), 'a list says more')
-    check(told('--check') == ['0 mutants, 0 stale'], 'a check')
-
-
-@on_tree(GOOD | STALE)
-def a_run_of_the_touched_plays_no_others(tree):
-    tree.append('src/door')
-    played = tree.root / 'ignored'
-    status, said = tree.play('--touched', PLAYED=str(played))
-    check((status, said[-1]) == (0, '1 caught, 0 survived, 2 stale'),
-          f'{status}: {said}')
-    check(said[0].startswith('3 of 8 mutants '), said[0])
-    check(set(played.read_text('utf-8').split()) == {'door'}, 'others')
-
-
-@on_tree(GOOD | STALE)
-def the_touched_may_be_chosen_from_and_checked(tree):
-    tree.append('src/seat')
-    is_touched = tree.touched('main', '--test', 'seat', '--only', 'sold-twice',
-                              '--only', 'left-open')
-    check(list(is_touched) == ['sold-twice'], f'{is_touched}')
     status, said = tree.play('--touched', '--check')
-    check((status, said[-1]) == (1, '5 mutants, 3 stale'), f'{status}: {said}')
+    check((status, said[-1]) == (0, '1 mutants, 0 stale'), f'{status}: {said}')
 
 
 # --------------------------------------------------------------- what is wrong
@@ -414,24 +282,12 @@ def is_refused(done, *words):
 
 
 @on_tree()
-def a_commit_that_there_is_not_is_refused(tree):
-    tree.append('src/seat')
+def what_is_no_commit_and_no_checkout_is_refused(tree):
     is_refused(tree.play('--touched', 'nosuch'), "no commit 'nosuch'")
-    tree.git('checkout', '-q', '--orphan', 'island')
-    tree.commit()
-    is_refused(tree.play('--touched'), 'in common')
     tree.git('branch', '-q', '-D', 'main')
     is_refused(tree.play('--touched', '--check'), 'no branch main',
                '--touched HEAD~3')
-
-
-@on_tree()
-def what_is_no_checkout_is_refused(tree):
-    is_refused(tree.play('--touched', PATH=str(tree.root)), 'not installed')
-    (tree.root / '.git').rename(tree.root.parent / '.git')
-    is_refused(tree.play('--touched', GIT_CEILING_DIRECTORIES=''),
-               'no checkout', '--only')
-    shutil.rmtree(tree.root.parent / '.git')
+    shutil.rmtree(tree.root / '.git')
     is_refused(tree.play('--touched'), 'no checkout', '--only')
 
 
@@ -453,26 +309,12 @@ def a_mutant_that_there_is_not_is_refused(tree):
 TESTS = (
     what_is_stale_is_listed_and_fails_no_run,
     one_that_survives_or_does_not_build_fails_a_run,
-    one_whose_program_ends_before_its_case_is_played_again,
-    where_all_are_stale_nothing_was_played,
-    a_check_lists_what_is_stale_and_plays_nothing,
-    a_check_without_a_stale_one_is_content,
-    what_a_test_leaves_behind_is_ended,
-    who_starts_a_server_is_waited_for_until_the_first_case,
+    a_program_is_played_against_all,
     a_change_is_made_where_its_text_is,
     the_traps_are_listed_with_their_mutants,
-    a_mutant_is_touched_by_a_file_that_it_changes,
-    a_mutant_is_touched_by_what_is_said_of_it_and_not_of_its_neighbours,
-    a_mutant_is_touched_by_the_test_that_catches_it,
-    a_mutant_without_its_test_is_touched,
+    a_mutant_is_touched_by_what_has_to_do_with_it,
     commits_of_the_branch_count_and_those_of_others_do_not,
-    what_is_not_committed_counts,
-    files_that_git_does_not_know_count_if_it_does_not_ignore_them,
-    where_nothing_is_touched_that_is_told,
-    a_run_of_the_touched_plays_no_others,
-    the_touched_may_be_chosen_from_and_checked,
-    a_commit_that_there_is_not_is_refused,
-    what_is_no_checkout_is_refused,
+    what_is_no_commit_and_no_checkout_is_refused,
     a_mutant_that_there_is_not_is_refused,
 )
 

@@ -28,6 +28,15 @@ static inline struct proxy *proxy_to(const char *dsn)
 	return proxy;
 }
 
+static inline void proxy_endp(struct proxy **at)
+{
+	proxy_end(*at);
+}
+
+/** A declaration of one that ends with its block. */
+#define TEST_PROXY(name, made)                                                 \
+	__attribute__((cleanup(proxy_endp), unused)) struct proxy *name = made
+
 __attribute__((format(printf, 2, 3))) static inline void tell(
     struct proxy *proxy, const char *format, ...)
 {

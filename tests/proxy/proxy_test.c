@@ -133,8 +133,7 @@ bool px_is_there(const char *name)
 
 void px_remove_name(const char *name)
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 
 	test_sql(sql, "DELETE FROM business_lock WHERE name = '%s'", name);
-	test_sql_end(sql);
 }

@@ -10,6 +10,7 @@
 #include <mysql.h>
 
 #include "proxy.h"
+#include "proxy_case.h"
 #include "test.h"
 
 /** A proxy before the server; NULL: as proxy_options says. */

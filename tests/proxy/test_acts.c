@@ -12,9 +12,9 @@
 
 /* ------------------------------------------------------------------- acts */
 
-CASE(a_delay_is_waited_for, "a delay is waited for")
+CASE("a delay is waited for")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 	uint64_t began = test_now_ns();
 
@@ -23,14 +23,13 @@ CASE(a_delay_is_waited_for, "a delay is waited for")
 	assert_true(test_ms(began, test_now_ns()) >= 119);
 	assert_int_equal(proxy_counts(proxy).acts, 2);
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
 /* Every way to end after @rule; is the statement executed? */
 static void end_with(const char *rule, bool executed)
 {
 	static const char *const ends[] = { "fin", "rst", "silence", "vanish" };
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 
 	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
 		const char *name = test_name("dropped");
@@ -45,25 +44,22 @@ static void end_with(const char *rule, bool executed)
 		mysql_close(mysql);
 		px_remove_name(name);
 	}
-	proxy_end(proxy);
 }
 
-CASE(a_dropped_request_is_not_executed, "a dropped request is not executed")
+CASE("a dropped request is not executed")
 {
 	end_with("request sql=INSERT* do drop", false);
 }
 
-CASE(a_request_is_executed_although_its_reply_is_dropped,
-     "a request is executed although its reply is dropped")
+CASE("a request is executed although its reply is dropped")
 {
 	end_with("reply sql=INSERT* do drop", true);
 }
 
-CASE(a_held_request_lands_after_its_client_has_gone,
-     "a held request lands after its client has gone")
+CASE("a held request lands after its client has gone")
 {
 	const char *name = test_name("zombie");
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 
 	px_tell(proxy, "request sql=INSERT* do hold then=rst");
@@ -76,14 +72,12 @@ CASE(a_held_request_lands_after_its_client_has_gone,
 	while (proxy_counts(proxy).links > 0)
 		;
 	px_remove_name(name);
-	proxy_end(proxy);
 }
 
-CASE(a_held_request_is_executed_behind_a_silent_client,
-     "a held request is executed behind a silent client")
+CASE("a held request is executed behind a silent client")
 {
 	const char *name = test_name("held");
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 
 	px_tell(proxy, "request sql=INSERT* do hold then=silence");
@@ -97,13 +91,12 @@ CASE(a_held_request_is_executed_behind_a_silent_client,
 	while (proxy_counts(proxy).links > 0)
 		;
 	px_remove_name(name);
-	proxy_end(proxy);
 }
 
-CASE(a_cut_packet_never_becomes_whole, "a cut packet never becomes whole")
+CASE("a cut packet never becomes whole")
 {
 	const char *name = test_name("cut");
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 
 	px_tell(proxy, "request sql=INSERT* do cut byte=9");
@@ -114,12 +107,11 @@ CASE(a_cut_packet_never_becomes_whole, "a cut packet never becomes whole")
 	px_tell(proxy, "reply command=query do cut byte=3 then=rst");
 	assert_int_equal(px_run(mysql, "SELECT 1", NULL, 0), 2013);
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
-CASE(a_dribbled_reply_comes_byte_by_byte, "a dribbled reply comes byte by byte")
+CASE("a dribbled reply comes byte by byte")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 	uint64_t began = test_now_ns();
 
@@ -128,22 +120,20 @@ CASE(a_dribbled_reply_comes_byte_by_byte, "a dribbled reply comes byte by byte")
 	/* The smallest result set has more than 40 bytes. */
 	assert_true(test_ms(began, test_now_ns()) >= 80);
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
 static void garbled(char *value, size_t size)
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 
 	/* The row's packet is nearly all of the reply. */
 	px_tell(proxy, "reply sql=*REPEAT* do garble bytes=8");
 	px_run(mysql, "SELECT REPEAT('a', 60000)", value, size);
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
-CASE(garbling_follows_the_seed, "garbling follows the seed")
+CASE("garbling follows the seed")
 {
 	char *first = calloc(1, 60001);
 	char *second = calloc(1, 60001);
@@ -156,10 +146,9 @@ CASE(garbling_follows_the_seed, "garbling follows the seed")
 	free(second);
 }
 
-CASE(a_duplicated_request_is_executed_twice,
-     "a duplicated request is executed twice")
+CASE("a duplicated request is executed twice")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 	char sql[128];
 	char value[16];
@@ -176,13 +165,12 @@ CASE(a_duplicated_request_is_executed_twice,
 	    0);
 	assert_string_equal(value, "2");
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
-CASE(a_forged_error_is_the_answer, "a forged error is the answer")
+CASE("a forged error is the answer")
 {
 	const char *name = test_name("forged");
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 
 	px_tell(proxy, "request sql=INSERT* do error code=1213 state=40001 "
@@ -198,7 +186,6 @@ CASE(a_forged_error_is_the_answer, "a forged error is the answer")
 	px_assert_gone(px_run(mysql, "SELECT 1", NULL, 0));
 	mysql_close(mysql);
 	px_remove_name(name);
-	proxy_end(proxy);
 }
 
 /* ------------------------------------------------------------ connections */
@@ -211,9 +198,9 @@ static unsigned int connecting(struct proxy *proxy)
 	return number;
 }
 
-CASE(connecting_is_refused_in_every_way, "connecting is refused in every way")
+CASE("connecting is refused in every way")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	unsigned int number;
 
 	px_tell(proxy,
@@ -232,13 +219,12 @@ CASE(connecting_is_refused_in_every_way, "connecting is refused in every way")
 	assert_int_equal(connecting(proxy), 2002);
 	px_tell(proxy, "listen");
 	assert_int_equal(connecting(proxy), 0);
-	proxy_end(proxy);
 }
 
-CASE(the_server_is_switched, "the server is switched")
+CASE("the server is switched")
 {
-	struct proxy *other = px_proxy();
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(other, px_proxy());
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *before = px_client(proxy);
 	MYSQL *after;
 	char words[256];
@@ -258,8 +244,6 @@ CASE(the_server_is_switched, "the server is switched")
 	px_assert_gone(px_run(before, "SELECT 1", NULL, 0));
 	mysql_close(before);
 	mysql_close(after);
-	proxy_end(proxy);
-	proxy_end(other);
 }
 
 /* Is the connection @id still in the server? */
@@ -271,10 +255,9 @@ static uint64_t sessions(struct test_sql *sql, unsigned long long id)
 			       id);
 }
 
-CASE(the_server_never_hears_of_who_vanished,
-     "the server never hears of who vanished")
+CASE("the server never hears of who vanished")
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct proxy *proxy = px_proxy();
 	MYSQL *mysql = px_client(proxy);
 	unsigned long long id = mysql_thread_id(mysql);
@@ -287,13 +270,11 @@ CASE(the_server_never_hears_of_who_vanished,
 	proxy_end(proxy);
 	while (sessions(sql, id))
 		;
-	test_sql_end(sql);
 }
 
-CASE(what_is_frozen_goes_on_when_it_thaws,
-     "what is frozen goes on when it thaws")
+CASE("what is frozen goes on when it thaws")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 	unsigned long heard = proxy_counts(proxy).heard;
 
@@ -305,7 +286,6 @@ CASE(what_is_frozen_goes_on_when_it_thaws,
 	mysql_free_result(mysql_store_result(mysql));
 	assert_true(proxy_counts(proxy).heard > heard);
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
 CASE_MAIN(test_main)

@@ -39,9 +39,9 @@ static unsigned int run_prepared(MYSQL *mysql, const char *sql)
 static const char three_rows[] =
     "SELECT ? UNION ALL SELECT 2 UNION ALL SELECT 3";
 
-CASE(knows_what_passes, "commands and their SQL are known")
+CASE("commands and their SQL are known")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 	char expected[512];
 	char *log;
@@ -59,12 +59,11 @@ CASE(knows_what_passes, "commands and their SQL are known")
 	assert_int_equal(strncmp(log, expected, strlen(expected)), 0);
 	assert_int_equal(proxy_counts(proxy).replies, 5);
 	free(log);
-	proxy_end(proxy);
 }
 
-CASE(large_results_pass, "large results pass")
+CASE("large results pass")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 	char value[16];
 
@@ -74,13 +73,11 @@ CASE(large_results_pass, "large results pass")
 	assert_string_equal(value, "xxxxxxxxxxxxxxx");
 	px_assert_answers(mysql);
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
-CASE(prepared_statement_is_known_by_its_text,
-     "a prepared statement is known by its text")
+CASE("a prepared statement is known by its text")
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 
 	px_tell(proxy,
@@ -90,7 +87,6 @@ CASE(prepared_statement_is_known_by_its_text,
 	assert_int_equal(run_prepared(mysql, three_rows), 0);
 	assert_int_equal(proxy_counts(proxy).acts, 1);
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
 /* ------------------------------------------------------------------ rules */
@@ -98,7 +94,7 @@ CASE(prepared_statement_is_known_by_its_text,
 /* Which of ten pings are answered with an error: a digit each. */
 static void ten(const char *rule, char *pattern)
 {
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 	MYSQL *mysql = px_client(proxy);
 
 	px_tell(proxy, rule);
@@ -106,10 +102,9 @@ static void ten(const char *rule, char *pattern)
 		pattern[i] = mysql_ping(mysql) ? '1' : '0';
 	pattern[10] = '\0';
 	mysql_close(mysql);
-	proxy_end(proxy);
 }
 
-CASE(a_rule_has_its_turn, "a rule has its turn")
+CASE("a rule has its turn")
 {
 	char first[11];
 	char second[11];
@@ -138,7 +133,7 @@ CASE(a_rule_has_its_turn, "a rule has its turn")
 	assert_string_equal(first, second);
 }
 
-CASE(what_is_not_understood_is_refused, "what is not understood is refused")
+CASE("what is not understood is refused")
 {
 	static const char *const lines[] = {
 		"nonsense",
@@ -163,7 +158,7 @@ CASE(what_is_not_understood_is_refused, "what is not understood is refused")
 		"end softly",
 		"seed x",
 	};
-	struct proxy *proxy = px_proxy();
+	TEST_PROXY(proxy, px_proxy());
 
 	for (size_t i = 0; i < TEST_SIZE(lines); i++) {
 		char *problem = proxy_tell(proxy, lines[i]);
@@ -173,7 +168,6 @@ CASE(what_is_not_understood_is_refused, "what is not understood is refused")
 		free(problem);
 	}
 	px_tell(proxy, "# a remark\n\n  request do pass # another\nclear");
-	proxy_end(proxy);
 }
 
 /* ---------------------------------------------------------------- outside */
@@ -210,7 +204,7 @@ static void talk(const char *path, const char *words, char *answer, size_t size)
 	close(fd);
 }
 
-CASE(it_listens_on_sockets_of_both_kinds, "it listens on sockets of both kinds")
+CASE("it listens on sockets of both kinds")
 {
 	const char *path = in_tmp("listen");
 	const char *control = in_tmp("control");
@@ -233,7 +227,7 @@ CASE(it_listens_on_sockets_of_both_kinds, "it listens on sockets of both kinds")
 	assert_int_not_equal(access(control, F_OK), 0);
 }
 
-CASE(every_act_is_in_the_history, "every act is in the history")
+CASE("every act is in the history")
 {
 	const char *dir = in_tmp("history");
 	struct proxy *proxy;

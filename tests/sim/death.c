@@ -5,7 +5,7 @@
  *   L1  it has it a moment after the server, or whoever observes beats, may
  *       know of the death; not later
  */
-#include "death.h"
+#include "world.h"
 
 #include "app.h"
 #include "core/call.h"

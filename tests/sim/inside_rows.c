@@ -11,7 +11,7 @@
 
 #include "judge.h"
 #include "locks.h"
-#include "script_private.h"
+#include "script.h"
 #include "server.h"
 #include "sim.h"
 #include "tables_private.h"

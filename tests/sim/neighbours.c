@@ -6,7 +6,7 @@
  *
  *   a hold whose own connection is good is not lost
  */
-#include "neighbours.h"
+#include "world.h"
 
 #include "app.h"
 #include "core/client.h"

@@ -18,7 +18,6 @@
 #include "fault.h"
 #include "judge.h"
 #include "locks.h"
-#include "script_private.h"
 #include "server.h"
 #include "sim.h"
 #include "tables_private.h"

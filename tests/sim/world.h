@@ -19,4 +19,13 @@ extern struct sim_options sim_options;
 /** Play world @number of the run with @seed; returns its cycles. */
 uint64_t sim_world_play(uint64_t seed, uint64_t number);
 
+/** Let a holder die, and judge when its name can be acquired again. To be
+ * called when all is healed, by a fiber of no process. */
+void sim_death_play(void);
+
+/** Let a process hold many rows, far from the server or beside connections that
+ *  go dead, and judge that it loses no more than these. To be called when all
+ *  is healed, by a fiber of no process. */
+void sim_neighbours_play(void);
+
 #endif

@@ -38,25 +38,22 @@ static enum rlk_verdict ask(struct ground *ground, int who,
 	ON(GROUND_CANDIDATES, "candidates: " sentence, function)
 
 /* Those of which one excludes the other. */
-#define EXCLUSIVE(function, sentence)                                          \
-	CASES(function, LOCKS(sentence, function), PERMITS(sentence, function))
+#define EXCLUSIVE(sentence)                                                    \
+	CASES(LOCKS(sentence, CASE_HERE), PERMITS(sentence, CASE_HERE))
 
 /* Those that have tokens. */
-#define DRAWN(function, sentence)                                              \
-	CASES(function, LOCKS(sentence, function), READERS(sentence, function))
+#define DRAWN(sentence)                                                        \
+	CASES(LOCKS(sentence, CASE_HERE), READERS(sentence, CASE_HERE))
 
 /* Those of which one does not. */
-#define SHARED(function, sentence)                                             \
-	CASES(function, READERS(sentence, function),                           \
-	      CANDIDATES(sentence, function))
+#define SHARED(sentence)                                                       \
+	CASES(READERS(sentence, CASE_HERE), CANDIDATES(sentence, CASE_HERE))
 
-#define ALL(function, sentence)                                                \
-	CASES(function, LOCKS(sentence, function),                             \
-	      PERMITS(sentence, function), READERS(sentence, function),        \
-	      CANDIDATES(sentence, function))
+#define ALL(sentence)                                                          \
+	CASES(LOCKS(sentence, CASE_HERE), PERMITS(sentence, CASE_HERE),        \
+	      READERS(sentence, CASE_HERE), CANDIDATES(sentence, CASE_HERE))
 
-EXCLUSIVE(free_name_is_granted_and_a_held_one_is_not,
-	  "a free name is granted and a held one is not")
+EXCLUSIVE("a free name is granted and a held one is not")
 {
 	static const enum rlk_ask asks[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN };
 	struct ground *ground = *state;
@@ -91,8 +88,7 @@ EXCLUSIVE(free_name_is_granted_and_a_held_one_is_not,
 	}
 }
 
-SHARED(those_that_share_a_name_have_it_together,
-       "those that share a name have it together")
+SHARED("those that share a name have it together")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("shared");
@@ -107,7 +103,7 @@ SHARED(those_that_share_a_name_have_it_together,
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ALL(grant_is_granted_again, "a grant is granted again")
+ALL("a grant is granted again")
 {
 	struct ground *ground = *state;
 	struct rlk_request a =
@@ -120,7 +116,7 @@ ALL(grant_is_granted_again, "a grant is granted again")
 	assert_true(ground_release(ground, 0, &a));
 }
 
-EXCLUSIVE(release_frees_only_its_own_name, "a release frees only its own name")
+EXCLUSIVE("a release frees only its own name")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("one"));
@@ -136,7 +132,7 @@ EXCLUSIVE(release_frees_only_its_own_name, "a release frees only its own name")
 	assert_true(ground_release(ground, 1, &b));
 }
 
-DRAWN(tokens_grow_from_hold_to_hold, "tokens grow from hold to hold")
+DRAWN("tokens grow from hold to hold")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("token");
@@ -165,8 +161,7 @@ DRAWN(tokens_grow_from_hold_to_hold, "tokens grow from hold to hold")
 	}
 }
 
-DRAWN(token_starts_above_what_was_removed,
-      "a token starts above what was removed")
+DRAWN("a token starts above what was removed")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -185,8 +180,7 @@ DRAWN(token_starts_above_what_was_removed,
 }
 
 /* After a failover, or where a clock was set. */
-DRAWN(tokens_grow_though_the_servers_clock_is_behind,
-      "tokens grow though the server's clock is behind")
+DRAWN("tokens grow though the server's clock is behind")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -207,14 +201,13 @@ DRAWN(tokens_grow_though_the_servers_clock_is_behind,
 }
 
 /* Told of what it has lost; by whoever has the name, only. */
-DRAWN(tokens_are_raised_by_the_holder, "tokens are raised by the holder")
+DRAWN("tokens are raised by the holder")
 {
 	struct ground *ground = *state;
 	const struct rlk_strategy *strategy = ground->strategy;
 	struct rlk_request request =
 	    ground_request(ground, 0, test_name("raised"));
 	struct rlk_request other = request;
-	struct rowlock_errinfo err;
 	uint64_t first;
 	uint64_t last;
 
@@ -243,8 +236,7 @@ DRAWN(tokens_are_raised_by_the_holder, "tokens are raised by the holder")
 	assert_true(ground_release(ground, 0, &request));
 }
 
-EXCLUSIVE(names_that_look_alike_are_different_locks,
-	  "names that look alike are different locks")
+EXCLUSIVE("names that look alike are different locks")
 {
 	static const char *const ends[] = {
 		"job",
@@ -287,8 +279,7 @@ EXCLUSIVE(names_that_look_alike_are_different_locks,
 		assert_true(ground_release(ground, 0, &held[i]));
 }
 
-EXCLUSIVE(one_hundred_characters_of_four_bytes_are_a_name,
-	  "one hundred characters of four bytes are a name")
+EXCLUSIVE("one hundred characters of four bytes are a name")
 {
 	static const enum rlk_ask ways[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN };
 	struct ground *ground = *state;
@@ -328,7 +319,7 @@ EXCLUSIVE(one_hundred_characters_of_four_bytes_are_a_name,
 		 second);
 }
 
-ALL(info_is_stored_as_it_is, "the info is stored as it is")
+ALL("the info is stored as it is")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -349,14 +340,13 @@ ALL(info_is_stored_as_it_is, "the info is stored as it is")
 }
 
 /* The connection ends under the first question; after that nothing is sent. */
-ALL(lost_connection_gives_no_verdict, "a lost connection gives no verdict")
+ALL("a lost connection gives no verdict")
 {
 	struct ground *ground = *state;
 	const struct rlk_strategy *strategy = ground->strategy;
 	struct rlk_request a = ground_request(ground, 0, test_name("lost"));
 	struct rlk_conn *conn = ground->conns[0];
 	struct rlk_holder holder = { 0 };
-	struct rowlock_errinfo err = { 0 };
 	struct rlk_mark mark;
 	uint64_t token = 7;
 	bool found = true;

@@ -13,13 +13,13 @@
 #include "strategy/set.h"
 #include "strategy/sides.h"
 
-void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *err,
+void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *error,
 		 const char *file, int line)
 {
 	if (fault == RLK_DONE)
 		return;
 	print_error("fault %d: %s\n", (int) fault,
-		    fault == RLK_PENDING ? "no answer" : err->message);
+		    fault == RLK_PENDING ? "no answer" : error->message);
 	_fail(file, line);
 }
 
@@ -37,7 +37,6 @@ struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,
 	static struct rlk_conn_profile kept[2][64];
 	struct rlk_conn_profile *place = &kept[autocommit][lock_wait_s % 64];
 	struct rlk_conn *conn = NULL;
-	struct rowlock_errinfo err;
 	int64_t until;
 
 	(void) ground;
@@ -66,7 +65,6 @@ static void open_session(struct ground *ground, int who)
 		.pid = 1,
 		.program = "test",
 	};
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_session_open(ground->beside, &row, &err), &err);
 	ground->sessions[who] = row.id;
@@ -175,7 +173,6 @@ enum rlk_verdict ground_ask(struct ground *ground, int who,
 			    struct rlk_holder *ret_holder)
 {
 	struct rlk_holder holder = { 0 };
-	struct rowlock_errinfo err = { 0 };
 	enum rlk_verdict verdict;
 
 	for (;;) {
@@ -198,7 +195,6 @@ enum rlk_verdict ground_ask(struct ground *ground, int who,
 bool ground_release(struct ground *ground, int who,
 		    const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	bool found = false;
 
 	set_until(ground->conns[who]);
@@ -211,7 +207,6 @@ bool ground_release(struct ground *ground, int who,
 bool ground_confirm(struct ground *ground, int who,
 		    const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	bool found = false;
 
 	set_until(ground->conns[who]);
@@ -223,7 +218,6 @@ bool ground_confirm(struct ground *ground, int who,
 
 uint64_t ground_draw(struct ground *ground, const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	set_until(ground->beside);

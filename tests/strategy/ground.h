@@ -53,13 +53,12 @@ int ground_teardown(void **state);
 		    (void *) (intptr_t) (which)                                \
 	}
 
-#define CASE_ON(function, sentence, which)                                     \
-	CASES(function, ON(which, sentence, function))
-#define LEASE(function, sentence) CASE_ON(function, sentence, ROWLOCK_LEASE)
-#define ROW(function, sentence) CASE_ON(function, sentence, ROWLOCK_ROW)
-#define BOTH(function, sentence)                                               \
-	CASES(function, ON(ROWLOCK_LEASE, "lease: " sentence, function),       \
-	      ON(ROWLOCK_ROW, "row: " sentence, function))
+#define CASE_ON(sentence, which) CASES(ON(which, sentence, CASE_HERE))
+#define LEASE(sentence) CASE_ON(sentence, ROWLOCK_LEASE)
+#define ROW(sentence) CASE_ON(sentence, ROWLOCK_ROW)
+#define BOTH(sentence)                                                         \
+	CASES(ON(ROWLOCK_LEASE, "lease: " sentence, CASE_HERE),                \
+	      ON(ROWLOCK_ROW, "row: " sentence, CASE_HERE))
 
 /** One more connection; @lock_wait_s as in its profile. */
 struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,
@@ -84,7 +83,7 @@ uint64_t ground_draw(struct ground *ground, const struct rlk_request *request);
 
 /** Fail the test unless @fault is RLK_DONE, and say what was said. */
 #define assert_done(fault, err) ground_done(fault, err, __FILE__, __LINE__)
-void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *err,
+void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *error,
 		 const char *file, int line);
 
 #endif

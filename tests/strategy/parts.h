@@ -11,9 +11,10 @@
 #define PARTS_MOST 256
 
 /** A test of the lease strategy with each kind of its statements. */
-#define EACH(function, sentence)                                               \
-	CASES(function, ON(ROWLOCK_LEASE, "lease: " sentence, function),       \
-	      ON(GROUND_LEASE_LOOKS, "lease that looks: " sentence, function))
+#define EACH(sentence)                                                         \
+	CASES(                                                                 \
+	    ON(ROWLOCK_LEASE, "lease: " sentence, CASE_HERE),                  \
+	    ON(GROUND_LEASE_LOOKS, "lease that looks: " sentence, CASE_HERE))
 
 /** Run them on @who's connection. */
 enum rlk_fault parts_run(struct ground *ground, int who, struct rlk_part *parts,

@@ -41,7 +41,6 @@ struct rlk_request sets_take_one(struct ground *ground, int who,
 {
 	struct rlk_request request = ground_request(ground, who, name);
 	struct rlk_holder holder;
-	struct rowlock_errinfo err;
 
 	assert_int_equal(rlk_strategy_lease.acquire(ground->conns[who],
 						    &request, RLK_ASK_FIRST,
@@ -53,7 +52,6 @@ struct rlk_request sets_take_one(struct ground *ground, int who,
 void sets_release_one(struct ground *ground, int who,
 		      const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	bool found = false;
 
 	assert_done(rlk_strategy_lease.release(ground->conns[who], request,

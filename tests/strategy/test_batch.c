@@ -9,7 +9,7 @@
 #include "base/macro.h"
 #include "parts.h"
 
-EACH(each_is_answered_as_if_alone, "each is answered as if alone")
+EACH("each is answered as if alone")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch");
@@ -62,8 +62,7 @@ EACH(each_is_answered_as_if_alone, "each is answered as if alone")
 	assert_true(ground_release(ground, 0, &parts[3].request));
 }
 
-EACH(own_row_of_an_earlier_sending_is_a_grant,
-     "an own row of an earlier sending is a grant")
+EACH("an own row of an earlier sending is a grant")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-own");
@@ -80,8 +79,7 @@ EACH(own_row_of_an_earlier_sending_is_a_grant,
 }
 
 /* Who has it was told before. */
-EACH(asking_again_looks_only_if_some_were_free,
-     "asking again looks only if some were free")
+EACH("asking again looks only if some were free")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-again");
@@ -115,7 +113,7 @@ EACH(asking_again_looks_only_if_some_were_free,
 	assert_true(ground_release(ground, 1, &held[1]));
 }
 
-EACH(dead_holder_shows, "a dead holder shows")
+EACH("a dead holder shows")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-dead");
@@ -142,7 +140,7 @@ EACH(dead_holder_shows, "a dead holder shows")
 }
 
 /* Somebody's transaction has a held name's row locked. */
-EACH(guarded_name_delays_nobody, "a guarded name delays nobody")
+EACH("a guarded name delays nobody")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-guard");
@@ -180,8 +178,7 @@ EACH(guarded_name_delays_nobody, "a guarded name delays nobody")
 
 /* On Galera each statement commits by itself: what was given back is not given
  * back once more when the rest is sent again. */
-LEASE(guarded_name_hides_no_release_on_galera,
-      "lease: a guarded name hides no release on Galera")
+LEASE("lease: a guarded name hides no release on Galera")
 {
 	struct ground *ground = *state;
 	struct rlk_server *server =
@@ -211,8 +208,7 @@ LEASE(guarded_name_hides_no_release_on_galera,
 
 /* Which only a release does: none of them is gone then, and all can be sent
  * alone. */
-EACH(guarded_release_lets_all_of_them_be,
-     "a guarded release lets all of them be")
+EACH("a guarded release lets all of them be")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-locked");
@@ -241,8 +237,7 @@ EACH(guarded_release_lets_all_of_them_be,
 }
 
 /* Reading a small table as a whole would wait for it. */
-LEASE(guard_of_another_lease_is_nothing_to_a_release,
-      "lease: a guard of another lease is nothing to a release")
+LEASE("lease: a guard of another lease is nothing to a release")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-aside");
@@ -269,8 +264,7 @@ LEASE(guard_of_another_lease_is_nothing_to_a_release,
 
 /* A transaction that is half done when its client stops: who asks for one of
  * its names has to wait, but not for the client. */
-LEASE(silent_client_keeps_nothing_locked,
-      "lease: a silent client keeps nothing locked")
+LEASE("lease: a silent client keeps nothing locked")
 {
 	struct ground *ground = *state;
 	struct rlk_conn *other = ground_open(ground, true, 15);
@@ -301,7 +295,7 @@ static uint64_t count_inserts(struct ground *ground)
 	       test_sql_status(ground->sql, "Com_insert_select");
 }
 
-EACH(hundreds_go_in_a_few_statements, "hundreds go in a few statements")
+EACH("hundreds go in a few statements")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-many");
@@ -357,7 +351,7 @@ EACH(hundreds_go_in_a_few_statements, "hundreds go in a few statements")
 		 parts_name(word, 100));
 }
 
-EACH(nasty_names_are_names, "nasty names are names")
+EACH("nasty names are names")
 {
 	static const char *const names[] = {
 		"batch '",    "batch ''; --",           "batch \\", "batch \\'",
@@ -395,7 +389,7 @@ static enum rlk_fault lasting_fault(struct ground *ground,
 }
 
 /* One info is longer than its column. */
-EACH(what_is_refused_has_made_nothing, "what is refused has made nothing")
+EACH("what is refused has made nothing")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-refused");

@@ -34,7 +34,6 @@ static bool wait_for(struct ground *ground, int who, const char *name,
 		     uint64_t *ret_owner)
 {
 	const struct rlk_request request = { .name = name };
-	struct rowlock_errinfo err;
 	struct rlk_bell_turn turn = { .got = false };
 
 	assert_done(rlk_bell_wait(ground->conns[who], &request, 0, &turn, &err),
@@ -48,8 +47,6 @@ static bool wait_for(struct ground *ground, int who, const char *name,
 static void ring_request(struct ground *ground, int who,
 			 const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
-
 	assert_done(rlk_bell_ring(ground->conns[who], request, &err), &err);
 }
 
@@ -61,8 +58,7 @@ static void ring(struct ground *ground, int who, const char *name)
 }
 
 /* A lock, and a read/write lock of its name, are not each other's line. */
-LEASE(readers_and_writers_have_a_bell_of_their_own,
-      "readers and writers have a bell of their own")
+LEASE("readers and writers have a bell of their own")
 {
 	struct ground *ground = *state;
 	const struct rlk_request requests[] = {
@@ -79,7 +75,7 @@ LEASE(readers_and_writers_have_a_bell_of_their_own,
 }
 
 /* Nobody else can name it. */
-LEASE(bell_is_named_by_the_secret, "a bell is named by the secret")
+LEASE("a bell is named by the secret")
 {
 	struct ground *ground = *state;
 	const struct rlk_request requests[] = {
@@ -108,7 +104,7 @@ static uint64_t number_of(struct ground *ground, const char *name,
 }
 
 /* What differs between two names differs otherwise under another secret. */
-LEASE(bell_tells_nothing_of_another, "a bell tells nothing of another")
+LEASE("a bell tells nothing of another")
 {
 	struct ground *ground = *state;
 
@@ -117,7 +113,7 @@ LEASE(bell_tells_nothing_of_another, "a bell tells nothing of another")
 	    (number_of(ground, "one", "2") ^ number_of(ground, "two", "2")));
 }
 
-LEASE(wait_tells_who_has_it, "a wait tells who has it")
+LEASE("a wait tells who has it")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("bell");
@@ -137,13 +133,11 @@ LEASE(wait_tells_who_has_it, "a wait tells who has it")
 }
 
 /* As when something on the way has sent the wait twice. */
-LEASE(who_leaves_the_line_knows_what_it_has_left,
-      "who leaves the line knows what it has left")
+LEASE("who leaves the line knows what it has left")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("twice");
 	const struct rlk_request request = { .name = name };
-	struct rowlock_errinfo err = { 0 };
 	uint64_t owner = 0;
 
 	assert_true(wait_for(ground, 0, name, &owner));
@@ -160,7 +154,7 @@ LEASE(who_leaves_the_line_knows_what_it_has_left,
 	assert_done(rlk_bell_leave(ground->conns[0], &request, &err), &err);
 }
 
-LEASE(bells_of_names_differ, "bells of names differ")
+LEASE("bells of names differ")
 {
 	struct ground *ground = *state;
 	uint64_t owner;
@@ -187,12 +181,11 @@ static bool has_ringing(struct ground *ground)
 }
 
 /* In the statement of the row, and on a server whose INSERT cannot. */
-#define RINGING(function, sentence)                                            \
-	CASES(function, ON(ROWLOCK_LEASE, sentence, function),                 \
-	      ON(GROUND_LEASE_LOOKS, "where it cannot: " sentence, function))
+#define RINGING(sentence)                                                      \
+	CASES(ON(ROWLOCK_LEASE, sentence, CASE_HERE),                          \
+	      ON(GROUND_LEASE_LOOKS, "where it cannot: " sentence, CASE_HERE))
 
-RINGING(first_try_takes_the_bell_with_the_row,
-	"a first try takes the bell with the row")
+RINGING("a first try takes the bell with the row")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("first");
@@ -211,7 +204,7 @@ RINGING(first_try_takes_the_bell_with_the_row,
 	assert_true(owner_of(ground, name) == 0);
 }
 
-RINGING(held_name_leaves_no_bell, "a held name leaves no bell")
+RINGING("a held name leaves no bell")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("held");
@@ -228,8 +221,7 @@ RINGING(held_name_leaves_no_bell, "a held name leaves no bell")
 	assert_true(ground_release(ground, 1, &other));
 }
 
-RINGING(bell_of_another_does_not_keep_the_row_away,
-	"a bell of another does not keep the row away")
+RINGING("a bell of another does not keep the row away")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("ghost");
@@ -249,7 +241,7 @@ RINGING(bell_of_another_does_not_keep_the_row_away,
 }
 
 /* The row is locked by somebody's transaction: the INSERT ends with 1205. */
-RINGING(failed_insert_leaves_no_bell, "a failed INSERT leaves no bell")
+RINGING("a failed INSERT leaves no bell")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("failed");
@@ -271,7 +263,6 @@ RINGING(failed_insert_leaves_no_bell, "a failed INSERT leaves no bell")
 
 static bool release_ringing(struct ground *ground, struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	bool found = false;
 
 	assert_done(rlk_bell_release(ground->conns[0], request, &found, &err),
@@ -279,7 +270,7 @@ static bool release_ringing(struct ground *ground, struct rlk_request *request)
 	return found;
 }
 
-LEASE(release_rings_found_or_not, "a release rings, found or not")
+LEASE("a release rings, found or not")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("release");
@@ -303,7 +294,6 @@ static struct rlk_conn *open_commit(void)
 							 true };
 	static struct rlk_conn_target target;
 	struct rlk_conn *conn = NULL;
-	struct rowlock_errinfo err;
 	int64_t until;
 
 	target = (struct rlk_conn_target){
@@ -320,8 +310,7 @@ static struct rlk_conn *open_commit(void)
 	return conn;
 }
 
-LEASE(batch_rings_what_its_connection_has,
-      "a batch rings what its connection has")
+LEASE("a batch rings what its connection has")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch");
@@ -329,7 +318,6 @@ LEASE(batch_rings_what_its_connection_has,
 	struct rlk_part parts[2] = { 0 };
 	struct rlk_part *both[] = { &parts[0], &parts[1] };
 	const struct rlk_patience patience = { NULL, NULL };
-	struct rowlock_errinfo err;
 	struct rlk_conn *commit = open_commit();
 	struct rlk_bell_turn turn;
 
@@ -368,7 +356,6 @@ static struct rlk_bell_turn stand(struct ground *ground, int who,
 				  const struct rlk_request *request)
 {
 	struct rlk_bell_turn turn = { .got = false };
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_bell_wait(ground->conns[who], request, 0, &turn, &err),
 		    &err);
@@ -378,8 +365,6 @@ static struct rlk_bell_turn stand(struct ground *ground, int who,
 static void leave_lane(struct ground *ground, int who,
 		       const struct rlk_request *request, unsigned int lane)
 {
-	struct rowlock_errinfo err;
-
 	assert_done(
 	    rlk_bell_leave_lane(ground->conns[who], request, lane, &err), &err);
 }
@@ -412,8 +397,7 @@ static uint64_t owner_beside(struct ground *ground,
 			       bell.text, what);
 }
 
-LEASE(reader_lets_the_bell_go_by_while_the_gate_is_open,
-      "a reader lets the bell go by while the gate is open")
+LEASE("a reader lets the bell go by while the gate is open")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("gate"), false);
@@ -433,8 +417,7 @@ LEASE(reader_lets_the_bell_go_by_while_the_gate_is_open,
 	leave_lane(ground, 1, &reader, 2);
 }
 
-LEASE(reader_without_a_free_lane_keeps_the_bell,
-      "a reader without a free lane keeps the bell")
+LEASE("a reader without a free lane keeps the bell")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("lanes"), false);
@@ -451,8 +434,7 @@ LEASE(reader_without_a_free_lane_keeps_the_bell,
 	leave_beside(ground);
 }
 
-LEASE(writer_does_not_let_the_bell_go_by,
-      "a writer does not let the bell go by")
+LEASE("a writer does not let the bell go by")
 {
 	struct ground *ground = *state;
 	const struct rlk_request writer = side(test_name("writer"), true);
@@ -465,8 +447,7 @@ LEASE(writer_does_not_let_the_bell_go_by,
 }
 
 /* It is not answered while the reader has yet to ask. */
-LEASE(writer_waits_for_the_readers_before_it,
-      "a writer waits for the readers before it")
+LEASE("a writer waits for the readers before it")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("drain");
@@ -474,7 +455,6 @@ LEASE(writer_waits_for_the_readers_before_it,
 	const struct rlk_request writer = side(name, true);
 	struct rlk_conn *conn = ground->conns[1];
 	struct rlk_bell_turn turn = { .got = false };
-	struct rowlock_errinfo err;
 
 	take_beside(ground, &reader, "gate");
 	assert_int_equal(stand(ground, 0, &reader).lane, 1);
@@ -494,7 +474,6 @@ LEASE(writer_waits_for_the_readers_before_it,
 static uint64_t bell_owner(struct ground *ground,
 			   const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	uint64_t owner = 0;
 
 	assert_done(rlk_bell_owner(ground->conns[0], request, &owner, &err),
@@ -503,8 +482,7 @@ static uint64_t bell_owner(struct ground *ground,
 }
 
 /* Its owner may be a writer that waits for them. */
-LEASE(bell_of_readers_that_pass_is_nobodys,
-      "the bell of readers that pass is nobody's")
+LEASE("the bell of readers that pass is nobody's")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("passes"), false);
@@ -521,12 +499,10 @@ LEASE(bell_of_readers_that_pass_is_nobodys,
 	assert_true(bell_owner(ground, &reader) == 0);
 }
 
-LEASE(who_does_not_know_what_it_has_leaves_it_all,
-      "who does not know what it has leaves it all")
+LEASE("who does not know what it has leaves it all")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("all"), false);
-	struct rowlock_errinfo err;
 
 	take_beside(ground, &reader, "gate");
 	take_beside(ground, &reader, "1");
@@ -541,15 +517,13 @@ LEASE(who_does_not_know_what_it_has_leaves_it_all,
 }
 
 /* The gate may be closed before the other sees it: again, then. */
-LEASE(reader_that_was_let_in_lets_others_pass,
-      "a reader that was let in lets others pass")
+LEASE("a reader that was let in lets others pass")
 {
 	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("open"), false);
 	struct rlk_conn *conn = ground->conns[1];
 	struct rlk_bell_turn turn = { .got = false };
 	int64_t until = rlk_conn_now(conn) + GROUND_UNTIL_MS;
-	struct rowlock_errinfo err;
 
 	while (!turn.lane) {
 		assert_true(rlk_conn_now(conn) < until);

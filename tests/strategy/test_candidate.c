@@ -23,7 +23,6 @@ static struct rlk_heaviest look(struct ground *ground, const char *name,
 				unsigned int weight)
 {
 	struct rlk_heaviest heaviest = { 99, 99 };
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_candidates_look(ground->conns[0], name, weight,
 					&heaviest, &err),
@@ -37,10 +36,9 @@ static void forget(struct ground *ground, const char *name)
 		 name);
 }
 
-#define STANDS(function, sentence)                                             \
-	CASE_ON(function, sentence, GROUND_CANDIDATES)
+#define STANDS(sentence) CASE_ON(sentence, GROUND_CANDIDATES)
 
-STANDS(of_one_weight_the_longest_is_seen, "of one weight the longest is seen")
+STANDS("of one weight the longest is seen")
 {
 	/* Rows are read in the order of their slots. */
 	static const int stood[][3] = {
@@ -65,8 +63,7 @@ STANDS(of_one_weight_the_longest_is_seen, "of one weight the longest is seen")
 	}
 }
 
-STANDS(a_heavier_one_is_seen_before_a_longer_one,
-       "a heavier one is seen before a longer one")
+STANDS("a heavier one is seen before a longer one")
 {
 	static const unsigned int weights[][3] = {
 		{ 5, 6, 4 },
@@ -89,7 +86,7 @@ STANDS(a_heavier_one_is_seen_before_a_longer_one,
 	}
 }
 
-STANDS(the_dead_are_not_seen, "the dead are not seen")
+STANDS("the dead are not seen")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("candidates");

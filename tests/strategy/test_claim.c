@@ -16,7 +16,6 @@ static void forget(struct ground *ground)
 
 static uint64_t take(struct ground *ground, int who)
 {
-	struct rowlock_errinfo err;
 	uint64_t number = 99;
 
 	assert_done(rlk_claim_take(ground->conns[who], FRESH_MS, &number, &err),
@@ -26,7 +25,6 @@ static uint64_t take(struct ground *ground, int who)
 
 static bool keep(struct ground *ground, int who, uint64_t number)
 {
-	struct rowlock_errinfo err;
 	bool kept = false;
 
 	assert_done(rlk_claim_keep(ground->conns[who], number, &kept, &err),
@@ -36,7 +34,6 @@ static bool keep(struct ground *ground, int who, uint64_t number)
 
 static int64_t age_ms(struct ground *ground)
 {
-	struct rowlock_errinfo err;
 	int64_t age_us = -1;
 
 	assert_done(rlk_claim_look(ground->conns[1], &age_us, &err), &err);
@@ -51,7 +48,7 @@ static void make_older(struct ground *ground, int seconds)
 		 seconds);
 }
 
-LEASE(one_takes_it_and_keeps_it, "one takes it and keeps it")
+LEASE("one takes it and keeps it")
 {
 	struct ground *ground = *state;
 
@@ -68,7 +65,7 @@ LEASE(one_takes_it_and_keeps_it, "one takes it and keeps it")
 	forget(ground);
 }
 
-LEASE(old_one_is_taken_over, "an old one is taken over")
+LEASE("an old one is taken over")
 {
 	struct ground *ground = *state;
 
@@ -83,7 +80,7 @@ LEASE(old_one_is_taken_over, "an old one is taken over")
 }
 
 /* The clock was ahead by days when it was claimed. */
-LEASE(one_of_a_time_to_come_is_old, "one of a time to come is old")
+LEASE("one of a time to come is old")
 {
 	struct ground *ground = *state;
 

@@ -63,7 +63,7 @@ static void end_both(struct ground *ground, struct rlk_part *part)
 	assert_true(bell_owner(ground, part->request.name) == 0);
 }
 
-EACH(single_one_draws_with_its_row, "a single one draws with its row")
+EACH("a single one draws with its row")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch-first");
@@ -95,8 +95,7 @@ EACH(single_one_draws_with_its_row, "a single one draws with its row")
 
 /* Who stands in line has its bell: the row is had all the same, and it shows.
  */
-EACH(single_one_that_overtakes_a_line_sees_it,
-     "a single one that overtakes a line sees it")
+EACH("a single one that overtakes a line sees it")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch-first-line");
@@ -123,8 +122,7 @@ EACH(single_one_that_overtakes_a_line_sees_it,
 }
 
 /* Not even if somebody's transaction has its row. */
-EACH(single_one_that_is_held_draws_nothing,
-     "a single one that is held draws nothing")
+EACH("a single one that is held draws nothing")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch-first-held");
@@ -154,8 +152,7 @@ EACH(single_one_that_is_held_draws_nothing,
 
 /* Its token's row is tied up: then it has neither, nor the bell; or, where each
  * statement commits, the row alone. */
-EACH(single_one_that_cannot_draw_leaves_nothing_open,
-     "a single one that cannot draw leaves nothing open")
+EACH("a single one that cannot draw leaves nothing open")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("batch-first-tied");
@@ -188,8 +185,7 @@ EACH(single_one_that_cannot_draw_leaves_nothing_open,
 }
 
 /* As when a hold went to another thread while its token was still drawn. */
-EACH(two_draws_for_one_name_are_two_tokens,
-     "two draws for one name are two tokens")
+EACH("two draws for one name are two tokens")
 {
 	struct ground *ground = *state;
 	struct rlk_part parts[2];
@@ -209,8 +205,7 @@ EACH(two_draws_for_one_name_are_two_tokens,
 
 /* Of several draws one cannot be: where they are one statement none of them was
  * drawn, and nothing is left open. */
-EACH(draw_that_cannot_be_leaves_nothing_open,
-     "a draw that cannot be leaves nothing open")
+EACH("a draw that cannot be leaves nothing open")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-tied");
@@ -245,8 +240,7 @@ EACH(draw_that_cannot_be_leaves_nothing_open,
 	}
 }
 
-EACH(tokens_of_one_packet_follow_each_name,
-     "the tokens of one packet follow each name")
+EACH("the tokens of one packet follow each name")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("batch-draw");

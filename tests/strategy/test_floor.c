@@ -28,7 +28,7 @@ static void lower(struct ground *ground)
 	test_sql(ground->sql, "UPDATE lock_token_floor SET token = 0");
 }
 
-BOTH(new_name_starts_above_the_floor, "a new name starts above the floor")
+BOTH("a new name starts above the floor")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -44,7 +44,7 @@ BOTH(new_name_starts_above_the_floor, "a new name starts above the floor")
 	assert_true(ground_release(ground, 0, &request));
 }
 
-EACH(single_one_starts_above_the_floor, "a single one starts above the floor")
+EACH("a single one starts above the floor")
 {
 	struct ground *ground = *state;
 	struct rlk_part part = parts_ask(ground, 0, test_name("floor-one"));
@@ -57,8 +57,7 @@ EACH(single_one_starts_above_the_floor, "a single one starts above the floor")
 	assert_true(ground_release(ground, 0, &part.request));
 }
 
-EACH(names_of_one_packet_start_above_the_floor,
-     "the names of one packet start above the floor")
+EACH("the names of one packet start above the floor")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("floor-many");
@@ -82,8 +81,7 @@ EACH(names_of_one_packet_start_above_the_floor,
 		assert_true(ground_release(ground, 0, &parts[i].request));
 }
 
-BOTH(name_that_has_a_token_stays_with_the_clock,
-     "a name that has a token stays with the clock")
+BOTH("a name that has a token stays with the clock")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -100,12 +98,11 @@ BOTH(name_that_has_a_token_stays_with_the_clock,
 }
 
 /* Nothing is drawn that might be smaller than what was. */
-BOTH(no_token_is_drawn_without_a_floor, "no token is drawn without a floor")
+BOTH("no token is drawn without a floor")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
 	    ground_request(ground, 0, test_name("no-floor"));
-	struct rowlock_errinfo err = { 0 };
 	uint64_t token = 0;
 
 	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);

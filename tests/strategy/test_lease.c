@@ -23,8 +23,7 @@ static uint64_t attempt_of(struct ground *ground, const char *name)
 			       name);
 }
 
-LEASE(same_attempt_is_granted_on_another_connection,
-      "the same attempt is granted on another connection")
+LEASE("the same attempt is granted on another connection")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -42,7 +41,7 @@ LEASE(same_attempt_is_granted_on_another_connection,
 	assert_true(ground_release(ground, 1, &request));
 }
 
-LEASE(held_tells_the_holder, "'held' tells the holder")
+LEASE("'held' tells the holder")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("holder");
@@ -70,8 +69,7 @@ LEASE(held_tells_the_holder, "'held' tells the holder")
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(expired_session_shows_in_the_answer,
-      "an expired session shows in the answer")
+LEASE("an expired session shows in the answer")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("expired");
@@ -93,8 +91,7 @@ LEASE(expired_session_shows_in_the_answer,
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(release_with_another_attempt_finds_nothing,
-      "a release with another attempt finds nothing")
+LEASE("a release with another attempt finds nothing")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("attempt");
@@ -111,7 +108,7 @@ LEASE(release_with_another_attempt_finds_nothing,
 	assert_false(ground_confirm(ground, 0, &a));
 }
 
-LEASE(confirm_needs_row_and_session, "confirm needs row and session")
+LEASE("confirm needs row and session")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("confirm"));
@@ -124,7 +121,7 @@ LEASE(confirm_needs_row_and_session, "confirm needs row and session")
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(stale_attempt_draws_nothing, "a stale attempt draws nothing")
+LEASE("a stale attempt draws nothing")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("stale");
@@ -175,7 +172,6 @@ static void assert_listed(struct ground *ground,
 	struct listed listed = { 0 };
 	struct rlk_listing listing =
 	    rlk_listing_begin(request->name, on_entry, &listed);
-	struct rowlock_errinfo err;
 
 	assert_int_equal(rlk_list_leases(ground->conns[0], &listing, &err),
 			 RLK_DONE);
@@ -184,8 +180,7 @@ static void assert_listed(struct ground *ground,
 	assert_true(listed.token == token);
 }
 
-LEASE(hold_is_listed_with_its_own_token_or_none,
-      "a hold is listed with its own token, or with none")
+LEASE("a hold is listed with its own token, or with none")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("listed");
@@ -224,8 +219,6 @@ static const struct rowlock_entry *look_at_names(struct ground *ground,
 						 size_t count,
 						 struct names *ret_names)
 {
-	struct rowlock_errinfo err;
-
 	ret_names->count = 0;
 	assert_int_equal(rlk_list_names(ground->conns[0], names, count, on_name,
 					ret_names, &err),
@@ -234,8 +227,7 @@ static const struct rowlock_entry *look_at_names(struct ground *ground,
 	return ret_names->entries;
 }
 
-LEASE(names_are_told_of_whether_they_are_held_or_not,
-      "names are told of whether they are held or not")
+LEASE("names are told of whether they are held or not")
 {
 	struct ground *ground = *state;
 	struct rlk_request held = ground_request(ground, 0, test_name("a'"));
@@ -295,13 +287,11 @@ LEASE(names_are_told_of_whether_they_are_held_or_not,
 
 /* Somebody deletes the lease and has not committed: a token that is drawn now
  * could be shown when the next holder has drawn his. */
-LEASE(token_is_not_drawn_while_the_lease_is_being_taken,
-      "a token is not drawn while the lease is being taken")
+LEASE("a token is not drawn while the lease is being taken")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
 	    ground_request(ground, 0, test_name("taken"));
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	take(ground, 0, &request);
@@ -319,12 +309,11 @@ LEASE(token_is_not_drawn_while_the_lease_is_being_taken,
 	assert_true(ground_draw(ground, &request) == 0);
 }
 
-LEASE(look_shows_all_and_takes_nothing, "a look shows all and takes nothing")
+LEASE("a look shows all and takes nothing")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("look"));
 	struct rlk_holder holder = { .known = true };
-	struct rowlock_errinfo err;
 
 	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err),
 		    &err);
@@ -343,7 +332,7 @@ LEASE(look_shows_all_and_takes_nothing, "a look shows all and takes nothing")
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(poll_does_not_wait_behind_a_guard, "a poll does not wait behind a guard")
+LEASE("a poll does not wait behind a guard")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("guard");
@@ -368,8 +357,7 @@ LEASE(poll_does_not_wait_behind_a_guard, "a poll does not wait behind a guard")
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(first_try_behind_a_guard_is_no_verdict_or_held,
-      "a first try behind a guard is no verdict, or held")
+LEASE("a first try behind a guard is no verdict, or held")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("first");
@@ -394,11 +382,10 @@ LEASE(first_try_behind_a_guard_is_no_verdict_or_held,
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(guarded_lease_is_not_released, "a guarded lease is not released")
+LEASE("a guarded lease is not released")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("guarded"));
-	struct rowlock_errinfo err;
 	bool found;
 
 	take(ground, 0, &a);
@@ -414,14 +401,12 @@ LEASE(guarded_lease_is_not_released, "a guarded lease is not released")
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(break_ends_the_hold_and_tells_its_session,
-      "a break ends the hold and tells its session")
+LEASE("a break ends the hold and tells its session")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("break"));
 	struct rlk_request b = ground_request(ground, 0, test_name("other"));
 	const struct rlk_session_row row = { .id = a.session, .ttl_ms = 60000 };
-	struct rowlock_errinfo err;
 	struct rlk_beat beat;
 	bool found = true;
 
@@ -453,14 +438,12 @@ static void note(uint64_t attempt, void *arg)
 	*sum ^= attempt;
 }
 
-LEASE(leases_of_a_session_are_all_of_them_and_no_others,
-      "the leases of a session are all of them and no others")
+LEASE("the leases of a session are all of them and no others")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("a"));
 	struct rlk_request b = ground_request(ground, 0, test_name("b"));
 	struct rlk_request c = ground_request(ground, 1, test_name("c"));
-	struct rowlock_errinfo err;
 	uint64_t sum = 0;
 
 	take(ground, 0, &a);

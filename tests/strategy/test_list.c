@@ -57,12 +57,11 @@ static int tell_lease(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-LEASE(all_leases_are_listed_once, "all leases are listed once, in their order")
+LEASE("all leases are listed once, in their order")
 {
 	struct ground *ground = *state;
 	struct told told = { .name = test_name("leases") };
 	struct rlk_listing listing;
-	struct rowlock_errinfo err;
 	char like[200];
 
 	make_leases(ground, told.name, ground->sessions[0]);
@@ -81,13 +80,11 @@ static int tell_two(const struct rowlock_entry *entry, void *arg)
 	return ++*(int *) arg == 2;
 }
 
-LEASE(list_ends_where_its_function_says_so,
-      "a list ends where its function says so")
+LEASE("a list ends where its function says so")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("ended");
 	struct rlk_listing listing;
-	struct rowlock_errinfo err;
 	char like[200];
 	int told = 0;
 
@@ -106,12 +103,10 @@ static void add(uint64_t attempt, void *arg)
 	*(uint64_t *) arg += attempt;
 }
 
-LEASE(all_leases_of_a_session_are_told_once,
-      "all leases of a session are told once")
+LEASE("all leases of a session are told once")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("session");
-	struct rowlock_errinfo err;
 	uint64_t sum = 0;
 
 	make_leases(ground, name, ground->sessions[0]);
@@ -137,14 +132,12 @@ static int tell_row(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-LEASE(all_rows_are_listed_and_probed_once,
-      "all rows are listed and probed once")
+LEASE("all rows are listed and probed once")
 {
 	struct ground *ground = *state;
 	struct told listed = { .name = test_name("rows") };
 	struct told probed = { .name = listed.name };
 	struct rlk_listing listing;
-	struct rowlock_errinfo err;
 	char like[200];
 
 	test_sql(ground->sql,

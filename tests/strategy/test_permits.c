@@ -77,8 +77,7 @@ static void have(struct ground *ground, const char *name, unsigned int slot)
 		 1000 + slot);
 }
 
-CASE_ON(slots_are_told_and_are_within_the_number,
-	"slots are told, and within the number", GROUND_PERMITS)
+CASE_ON("slots are told, and within the number", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("slots");
@@ -107,8 +106,7 @@ CASE_ON(slots_are_told_and_are_within_the_number,
 }
 
 /* Clients that look at the same moment seldom want the same. */
-CASE_ON(slots_are_chosen_at_random, "slots are chosen at random",
-	GROUND_PERMITS)
+CASE_ON("slots are chosen at random", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("random");
@@ -124,8 +122,7 @@ CASE_ON(slots_are_chosen_at_random, "slots are chosen at random",
 	assert_int_equal(seen, 0x1fe);
 }
 
-CASE_ON(a_part_of_it_is_given_back, "what is there in part is given back",
-	GROUND_PERMITS)
+CASE_ON("what is there in part is given back", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("part");
@@ -148,8 +145,7 @@ CASE_ON(a_part_of_it_is_given_back, "what is there in part is given back",
 }
 
 /* As when a look had no answer. */
-CASE_ON(what_was_not_asked_for_yet_needs_no_release,
-	"what was not asked for yet needs no release", GROUND_PERMITS)
+CASE_ON("what was not asked for yet needs no release", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("early");
@@ -242,8 +238,7 @@ static void remove_rows(struct ground *ground, const char *name)
 		 name);
 }
 
-CASE_ON(of_two_at_one_moment_one_makes_nothing,
-	"of two who want one slot at one moment one makes nothing",
+CASE_ON("of two who want one slot at one moment one makes nothing",
 	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
@@ -257,13 +252,11 @@ CASE_ON(of_two_at_one_moment_one_makes_nothing,
 	remove_rows(ground, name);
 }
 
-CASE_ON(what_was_begun_by_another_number_makes_nothing,
-	"what was begun by another number makes nothing", GROUND_PERMITS)
+CASE_ON("what was begun by another number makes nothing", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("changed");
 	struct some a = some_of(ground, 0, name, 3, 2);
-	struct rowlock_errinfo err = { 0 };
 	struct rlk_holder holder;
 	char statement[256];
 
@@ -311,8 +304,7 @@ static void be_hasty(struct ground *ground, struct rlk_conn *hasty)
 }
 
 /* Who changes it waits for what was begun before. */
-CASE_ON(a_number_is_not_changed_under_a_request,
-	"a number is not changed while a request makes its rows",
+CASE_ON("a number is not changed while a request makes its rows",
 	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
@@ -337,8 +329,7 @@ static void come_above(struct test_sql *other, const char *name)
 		 name);
 }
 
-CASE_ON(a_number_that_comes_back_is_another,
-	"a number that comes back lets nobody in beside who came",
+CASE_ON("a number that comes back lets nobody in beside who came",
 	GROUND_PERMITS)
 {
 	struct ground *ground = *state;
@@ -367,7 +358,6 @@ CASE_ON(a_number_that_comes_back_is_another,
 /* The first of them. */
 static void stand_in_line(struct ground *ground, const struct some *some)
 {
-	struct rowlock_errinfo err;
 	struct rlk_bell_turn turn = { .got = false };
 
 	assert_done(
@@ -376,14 +366,12 @@ static void stand_in_line(struct ground *ground, const struct some *some)
 	assert_true(turn.got);
 }
 
-CASE_ON(who_stands_in_line_is_not_overtaken,
-	"who stands in line is not overtaken", GROUND_PERMITS)
+CASE_ON("who stands in line is not overtaken", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("line");
 	struct some a = some_of(ground, 0, name, 3, 1);
 	struct some b = some_of(ground, 1, name, 3, 1);
-	struct rowlock_errinfo err;
 
 	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
 	stand_in_line(ground, &a);
@@ -403,8 +391,7 @@ CASE_ON(who_stands_in_line_is_not_overtaken,
 
 /* ------------------------------------------------------------------ guess */
 
-CASE_ON(a_slot_that_is_free_is_taken_unseen,
-	"a slot that is free is taken unseen", GROUND_PERMITS)
+CASE_ON("a slot that is free is taken unseen", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("guess");
@@ -428,14 +415,12 @@ CASE_ON(a_slot_that_is_free_is_taken_unseen,
 }
 
 /* Where it can be no slot of this request's, nothing is tried. */
-CASE_ON(a_wrong_guess_makes_nothing, "a wrong guess makes nothing",
-	GROUND_PERMITS)
+CASE_ON("a wrong guess makes nothing", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("wrong");
 	struct some a = some_of(ground, 0, name, 2, 1);
 	struct some more = some_of(ground, 0, name, 3, 1);
-	struct rowlock_errinfo err = { 0 };
 	struct rlk_holder holder;
 
 	make(ground, &a);
@@ -460,14 +445,12 @@ CASE_ON(a_wrong_guess_makes_nothing, "a wrong guess makes nothing",
 	remove_rows(ground, name);
 }
 
-CASE_ON(who_guesses_overtakes_nobody, "who guesses overtakes nobody",
-	GROUND_PERMITS)
+CASE_ON("who guesses overtakes nobody", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("polite");
 	struct some a = some_of(ground, 0, name, 3, 1);
 	struct some b = some_of(ground, 1, name, 3, 1);
-	struct rowlock_errinfo err;
 
 	make(ground, &a);
 	stand_in_line(ground, &a);
@@ -491,14 +474,12 @@ static void one_more_comes(struct test_sql *other, const char *name)
 
 /* The number is lowered while the INSERT waits for it, and not before one more
  * has come in. */
-CASE_ON(a_guess_counts_what_is_above_the_number,
-	"a guess counts what is above the number", GROUND_PERMITS)
+CASE_ON("a guess counts what is above the number", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("guessed");
 	struct some a = some_of(ground, 0, name, 1, 1);
 	struct rlk_conn *hasty = be_patient(ground);
-	struct rowlock_errinfo err;
 	char statement[256];
 
 	make(ground, &a);
@@ -517,8 +498,7 @@ CASE_ON(a_guess_counts_what_is_above_the_number,
 	be_hasty(ground, hasty);
 }
 
-CASE_ON(bells_of_locks_are_others, "the bell of permits is not that of locks",
-	GROUND_PERMITS)
+CASE_ON("the bell of permits is not that of locks", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	struct some a = some_of(ground, 0, test_name("bells"), 1, 1);
@@ -550,8 +530,7 @@ static void assert_all_told(struct ground *ground, struct some *some)
 	assert_int_equal(seen, 0x1e);
 }
 
-CASE_ON(who_is_dead_is_told_of_first,
-	"of those who keep it out the dead is told", GROUND_PERMITS)
+CASE_ON("of those who keep it out the dead is told", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("dead");
@@ -583,8 +562,7 @@ CASE_ON(who_is_dead_is_told_of_first,
 
 /* ----------------------------------------------------------------- number */
 
-CASE_ON(what_is_above_the_number_counts,
-	"what is in use above the number counts, too", GROUND_PERMITS)
+CASE_ON("what is in use above the number counts, too", GROUND_PERMITS)
 {
 	static const struct {
 		unsigned int used[4]; /* slots; 0: none */
@@ -628,13 +606,11 @@ CASE_ON(what_is_above_the_number_counts,
 	}
 }
 
-CASE_ON(a_look_counts_what_is_in_use, "a look counts what is in use",
-	GROUND_PERMITS)
+CASE_ON("a look counts what is in use", GROUND_PERMITS)
 {
 	struct ground *ground = *state;
 	const char *name = test_name("count");
 	struct rlk_permits_seen seen = { 0 };
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
 	assert_false(seen.known);

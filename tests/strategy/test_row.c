@@ -23,7 +23,6 @@ static void take(struct ground *ground, int who,
 static void stand_in_line(struct ground *ground, struct rlk_conn *conn,
 			  const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	struct rlk_holder holder;
 
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + SHORT_MS);
@@ -33,13 +32,12 @@ static void stand_in_line(struct ground *ground, struct rlk_conn *conn,
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + GROUND_UNTIL_MS);
 }
 
-ROW(absent_row_is_never_a_grant, "an absent row is never a grant")
+ROW("an absent row is never a grant")
 {
 	static const enum rlk_ask asks[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN,
 					     RLK_ASK_WAIT };
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("absent"));
-	struct rowlock_errinfo err;
 	struct rlk_holder holder;
 
 	for (size_t i = 0; i < TEST_SIZE(asks); i++)
@@ -59,13 +57,11 @@ ROW(absent_row_is_never_a_grant, "an absent row is never a grant")
 	}
 }
 
-ROW(making_a_row_twice_does_no_harm_and_does_not_wait,
-    "making a row twice does no harm and does not wait")
+ROW("making a row twice does no harm and does not wait")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("twice"));
 	struct rlk_conn *conn = ground_open(ground, true, 50);
-	struct rowlock_errinfo err;
 
 	a.info = "first";
 	take(ground, 0, &a);
@@ -81,8 +77,7 @@ ROW(making_a_row_twice_does_no_harm_and_does_not_wait,
 	rlk_conn_close(conn);
 }
 
-ROW(waiter_is_granted_when_the_holder_gives_up,
-    "a waiter is granted when the holder gives up")
+ROW("a waiter is granted when the holder gives up")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("wait");
@@ -90,7 +85,6 @@ ROW(waiter_is_granted_when_the_holder_gives_up,
 	for (int one = 0; one < 2; one++) {
 		struct rlk_request a = ground_request(ground, one, name);
 		struct rlk_request b = ground_request(ground, !one, name);
-		struct rowlock_errinfo err;
 
 		take(ground, one, &a);
 		stand_in_line(ground, ground->conns[!one], &b);
@@ -104,13 +98,12 @@ ROW(waiter_is_granted_when_the_holder_gives_up,
 	}
 }
 
-ROW(hold_ends_with_its_connection, "a hold ends with its connection")
+ROW("a hold ends with its connection")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("ends");
 	struct rlk_request a = ground_request(ground, 0, name);
 	struct rlk_request b = ground_request(ground, 1, name);
-	struct rowlock_errinfo err;
 
 	take(ground, 0, &a);
 	stand_in_line(ground, ground->conns[1], &b);
@@ -120,13 +113,12 @@ ROW(hold_ends_with_its_connection, "a hold ends with its connection")
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ROW(question_is_taken_back_by_a_kill, "a question is taken back by a kill")
+ROW("a question is taken back by a kill")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("kill");
 	struct rlk_request a = ground_request(ground, 0, name);
 	struct rlk_request b = ground_request(ground, 1, name);
-	struct rowlock_errinfo err;
 	struct rlk_mark mark;
 
 	take(ground, 0, &a);
@@ -144,14 +136,12 @@ ROW(question_is_taken_back_by_a_kill, "a question is taken back by a kill")
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ROW(fence_takes_the_name_from_a_lost_waiter,
-    "a fence takes the name from a lost waiter")
+ROW("a fence takes the name from a lost waiter")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("fence");
 	struct rlk_request a = ground_request(ground, 0, name);
 	struct rlk_request b = ground_request(ground, 1, name);
-	struct rowlock_errinfo err;
 	struct rlk_mark mark;
 
 	take(ground, 0, &a);
@@ -165,13 +155,12 @@ ROW(fence_takes_the_name_from_a_lost_waiter,
 	assert_true(ground_release(ground, 0, &a));
 }
 
-ROW(interrupt_ends_a_wait, "an interrupt ends a wait")
+ROW("an interrupt ends a wait")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("interrupt");
 	struct rlk_request a = ground_request(ground, 0, name);
 	struct rlk_request b = ground_request(ground, 1, name);
-	struct rowlock_errinfo err;
 	struct rlk_holder holder;
 
 	take(ground, 0, &a);
@@ -188,8 +177,7 @@ ROW(interrupt_ends_a_wait, "an interrupt ends a wait")
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ROW(slice_of_waiting_ends_by_the_server,
-    "a slice of waiting ends by the server")
+ROW("a slice of waiting ends by the server")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("slice");
@@ -207,8 +195,7 @@ ROW(slice_of_waiting_ends_by_the_server,
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ROW(another_connections_commit_releases_nothing,
-    "another connection's commit releases nothing")
+ROW("another connection's commit releases nothing")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("commit"));
@@ -221,13 +208,12 @@ ROW(another_connections_commit_releases_nothing,
 }
 
 /* Its first COMMIT has nothing yet to be prepared in. */
-ROW(row_is_let_go_without_memory, "a row is let go without memory")
+ROW("a row is let go without memory")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("memory"));
 	struct rlk_request b = ground_request(ground, 1, a.name);
 	bool found = false;
-	struct rowlock_errinfo err;
 	enum rlk_fault fault;
 
 	take(ground, 0, &a);
@@ -242,8 +228,7 @@ ROW(row_is_let_go_without_memory, "a row is let go without memory")
 	assert_true(ground_release(ground, 1, &b));
 }
 
-ROW(statements_typed_by_hand_exclude_and_are_excluded,
-    "statements typed by hand exclude and are excluded")
+ROW("statements typed by hand exclude and are excluded")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("hand"));
@@ -296,8 +281,7 @@ static bool waits_for_table(struct ground *ground)
 			       "INFO = 'OPTIMIZE TABLE business_lock'");
 }
 
-ROW(a_try_behind_ddl_does_not_name_a_holder,
-    "a try behind DDL does not name a holder")
+ROW("a try behind DDL does not name a holder")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("held"));
@@ -306,7 +290,6 @@ ROW(a_try_behind_ddl_does_not_name_a_holder,
 	struct test_sql *ddl = test_sql_open();
 	uint64_t began = test_now_ns();
 	enum rlk_verdict verdicts[2];
-	struct rowlock_errinfo err;
 	struct rlk_holder holder;
 	pthread_t thread;
 

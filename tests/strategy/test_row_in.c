@@ -70,8 +70,7 @@ static int64_t interrupt(void *arg)
 }
 
 /* At its deadline, and it can be used on. */
-ROW(interrupted_wait_leaves_the_connection_as_it_was,
-    "an interrupted wait leaves the connection as it was")
+ROW("an interrupted wait leaves the connection as it was")
 {
 	struct scene scene = begin(*state);
 	const struct rlk_interrupter interrupter = { -1, interrupt, &scene };
@@ -85,7 +84,6 @@ ROW(interrupted_wait_leaves_the_connection_as_it_was,
 		.tag = 1,
 		.moment_ms = (uint64_t) test_patience_ms(),
 	};
-	struct rowlock_errinfo err;
 
 	assert_int_equal(rlk_borrowed_ready(&in.on, &err), 0);
 	rlk_place_learn(scene.ground->beside, &place);

@@ -20,7 +20,6 @@ static struct rlk_request write_by(struct ground *ground, int who,
 {
 	struct rlk_request request = ground_request(ground, who, name);
 	struct rlk_holder holder;
-	struct rowlock_errinfo err;
 
 	request.slot = rlk_strategy_slot(&rlk_strategy_writer, 0);
 	assert_int_equal(rlk_strategy_writer.acquire(ground->beside, &request,
@@ -56,9 +55,9 @@ static void speak_in_packets(struct ground *ground, int who)
 	profile->packets = true;
 }
 
-#define OF(function, sentence) CASE_ON(function, sentence, GROUND_READERS)
+#define OF(sentence) CASE_ON(sentence, GROUND_READERS)
 
-OF(readers_let_readers_in, "readers let readers in")
+OF("readers let readers in")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("readers");
@@ -95,7 +94,7 @@ static void keep_out(struct ground *ground)
 	assert_true(ground_release(ground, 0, &reader));
 }
 
-OF(a_writer_keeps_readers_out, "a writer keeps readers out")
+OF("a writer keeps readers out")
 {
 	keep_out(*state);
 	speak_singly(*state, 0);
@@ -118,7 +117,7 @@ static void step_back(struct ground *ground)
 	assert_true(ground_release(ground, 1, &writer));
 }
 
-OF(who_sees_a_writer_steps_back, "who sees a writer steps back")
+OF("who sees a writer steps back")
 {
 	step_back(*state);
 	speak_singly(*state, 0);
@@ -126,7 +125,7 @@ OF(who_sees_a_writer_steps_back, "who sees a writer steps back")
 	speak_in_packets(*state, 0);
 }
 
-OF(a_writer_may_let_its_own_reader_in, "a writer may let its own reader in")
+OF("a writer may let its own reader in")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("under");
@@ -155,8 +154,7 @@ OF(a_writer_may_let_its_own_reader_in, "a writer may let its own reader in")
 }
 
 /* Two attempts may have one slot. */
-OF(a_slot_of_another_reader_is_nobodys_grant,
-   "a slot of another reader is nobody's grant")
+OF("a slot of another reader is nobody's grant")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("slot");
@@ -171,8 +169,7 @@ OF(a_slot_of_another_reader_is_nobodys_grant,
 	assert_true(ground_release(ground, 0, &one));
 }
 
-OF(slots_of_readers_lie_behind_the_writers,
-   "slots of readers lie behind the writer's")
+OF("slots of readers lie behind the writer's")
 {
 	static const uint64_t attempts[] = { 0, 1, 2147483646, 2147483647,
 					     UINT64_MAX };
@@ -205,14 +202,12 @@ static void see(const struct rlk_rwlock_seen *row, void *arg)
 
 static void look(struct ground *ground, const char *name, struct seen *ret_seen)
 {
-	struct rowlock_errinfo err;
-
 	*ret_seen = (struct seen){ 0 };
 	assert_done(rlk_rwlock_look(ground->beside, name, see, ret_seen, &err),
 		    &err);
 }
 
-OF(a_look_tells_of_all_rows, "a look tells of the writer and of all readers")
+OF("a look tells of the writer and of all readers")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("look");
@@ -250,7 +245,7 @@ OF(a_look_tells_of_all_rows, "a look tells of the writer and of all readers")
 }
 
 /* Its row is dead, and swept by whoever meets it. */
-OF(a_reader_without_a_session_is_not_in, "a reader without a session is not in")
+OF("a reader without a session is not in")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("orphan");
@@ -266,8 +261,7 @@ OF(a_reader_without_a_session_is_not_in, "a reader without a session is not in")
 }
 
 /* Others may have written since, or write by the time of the look. */
-OF(no_reader_is_let_in_by_a_writer_that_is_gone,
-   "no reader is let in by a writer that is gone")
+OF("no reader is let in by a writer that is gone")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("under-none");
@@ -283,12 +277,11 @@ OF(no_reader_is_let_in_by_a_writer_that_is_gone,
 #define MANY 300
 
 /* More than one look tells of. */
-OF(a_break_ends_all_readers, "a break ends all readers, however many")
+OF("a break ends all readers, however many")
 {
 	struct ground *ground = *state;
 	const struct rlk_strategy *lease = rlk_strategy(ROWLOCK_LEASE);
 	const char *name = test_name("crowd");
-	struct rowlock_errinfo err;
 	bool found = false;
 
 	test_sql(ground->sql,

@@ -28,7 +28,6 @@ static void set_expiry(struct ground *ground, uint64_t id, int seconds)
 static bool beat(struct ground *ground, uint64_t id, uint64_t ttl_ms)
 {
 	const struct rlk_session_row row = { .id = id, .ttl_ms = ttl_ms };
-	struct rowlock_errinfo err;
 	struct rlk_beat beat;
 
 	assert_done(rlk_session_beat(ground->beside, &row, &beat, &err), &err);
@@ -37,7 +36,6 @@ static bool beat(struct ground *ground, uint64_t id, uint64_t ttl_ms)
 
 static bool evict_expired(struct ground *ground, uint64_t id)
 {
-	struct rowlock_errinfo err;
 	bool evicted = false;
 
 	assert_done(
@@ -48,7 +46,6 @@ static bool evict_expired(struct ground *ground, uint64_t id)
 
 static bool evict_silent(struct ground *ground, uint64_t id, uint64_t seen)
 {
-	struct rowlock_errinfo err;
 	bool evicted = false;
 
 	assert_done(
@@ -59,7 +56,6 @@ static bool evict_silent(struct ground *ground, uint64_t id, uint64_t seen)
 
 static bool sweep_dead(struct ground *ground, const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	bool swept = false;
 
 	assert_done(rlk_lease_sweep_dead(ground->beside, request, &swept, &err),
@@ -70,7 +66,6 @@ static bool sweep_dead(struct ground *ground, const struct rlk_request *request)
 static bool sweep_expired(struct ground *ground,
 			  const struct rlk_request *request)
 {
-	struct rowlock_errinfo err;
 	bool swept = false;
 
 	assert_done(
@@ -85,7 +80,7 @@ static void take(struct ground *ground, const struct rlk_request *request)
 			 RLK_GRANTED);
 }
 
-LEASE(beat_moves_the_end_and_counts, "a beat moves the end and counts")
+LEASE("a beat moves the end and counts")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -104,8 +99,7 @@ LEASE(beat_moves_the_end_and_counts, "a beat moves the end and counts")
 }
 
 /* As one does that waited in the server: its time is that of its beginning. */
-LEASE(beat_that_comes_late_moves_no_end_backwards,
-      "a beat that comes late moves no end backwards")
+LEASE("a beat that comes late moves no end backwards")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -118,8 +112,7 @@ LEASE(beat_that_comes_late_moves_no_end_backwards,
 	    1);
 }
 
-LEASE(beat_that_changes_no_time_still_counts,
-      "a beat that changes no time still counts")
+LEASE("a beat that changes no time still counts")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -136,12 +129,10 @@ LEASE(beat_that_changes_no_time_still_counts,
 	    1);
 }
 
-LEASE(beat_of_an_evicted_session_says_so,
-      "a beat of an evicted session says so")
+LEASE("a beat of an evicted session says so")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_session_close(ground->beside, id, &err), &err);
 	assert_false(beat(ground, id, 60000));
@@ -151,8 +142,7 @@ LEASE(beat_of_an_evicted_session_says_so,
 	assert_true(beat(ground, ground->sessions[1], 60000));
 }
 
-LEASE(expired_session_that_beats_lives_on,
-      "an expired session that beats lives on")
+LEASE("an expired session that beats lives on")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -162,7 +152,7 @@ LEASE(expired_session_that_beats_lives_on,
 	assert_false(evict_expired(ground, id));
 }
 
-LEASE(id_is_never_used_twice, "an id is never used twice")
+LEASE("an id is never used twice")
 {
 	struct ground *ground = *state;
 	const struct rlk_session_row row = {
@@ -171,7 +161,6 @@ LEASE(id_is_never_used_twice, "an id is never used twice")
 		.host = "h",
 		.program = "p",
 	};
-	struct rowlock_errinfo err;
 
 	assert_int_equal(rlk_session_open(ground->beside, &row, &err),
 			 RLK_REFUSED);
@@ -179,8 +168,7 @@ LEASE(id_is_never_used_twice, "an id is never used twice")
 	assert_int_equal(err.mysql, 1062);
 }
 
-LEASE(only_an_expired_session_is_evicted_by_the_clock,
-      "only an expired session is evicted by the clock")
+LEASE("only an expired session is evicted by the clock")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -193,8 +181,7 @@ LEASE(only_an_expired_session_is_evicted_by_the_clock,
 	assert_int_equal(column_of(ground, ground->sessions[1], "COUNT(*)"), 1);
 }
 
-LEASE(only_a_session_that_shows_the_same_beat_is_evicted,
-      "only a session that shows the same beat is evicted")
+LEASE("only a session that shows the same beat is evicted")
 {
 	struct ground *ground = *state;
 	uint64_t id = ground->sessions[0];
@@ -206,8 +193,7 @@ LEASE(only_a_session_that_shows_the_same_beat_is_evicted,
 	assert_false(evict_silent(ground, id, 1));
 }
 
-LEASE(lease_of_a_living_session_is_never_swept,
-      "a lease of a living session is never swept")
+LEASE("a lease of a living session is never swept")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("live"));
@@ -222,8 +208,7 @@ LEASE(lease_of_a_living_session_is_never_swept,
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(lease_without_a_session_is_swept_by_its_attempt,
-      "a lease without a session is swept by its attempt")
+LEASE("a lease without a session is swept by its attempt")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("dead"));
@@ -246,8 +231,7 @@ LEASE(lease_without_a_session_is_swept_by_its_attempt,
 	assert_true(ground_release(ground, 0, &a));
 }
 
-LEASE(lease_past_its_maximum_is_swept_though_its_session_lives,
-      "a lease past its maximum is swept")
+LEASE("a lease past its maximum is swept")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("maximum"));
@@ -288,14 +272,12 @@ static void see_session(const struct rlk_session_seen *session, void *arg)
 			seen->count++;
 }
 
-LEASE(looks_go_through_all_sessions_page_by_page,
-      "looks go through all sessions page by page")
+LEASE("looks go through all sessions page by page")
 {
 	struct ground *ground = *state;
 	struct seen seen = { .ids = { ground->sessions[0],
 				      ground->sessions[1] },
 			     .in_order = true };
-	struct rowlock_errinfo err;
 	uint64_t before;
 
 	set_expiry(ground, ground->sessions[1], -1);
@@ -330,7 +312,6 @@ static struct seen look_for(struct ground *ground, const char *name,
 		.all_with_max = all_with_max,
 	};
 	struct seen seen = { .name = name };
-	struct rowlock_errinfo err;
 
 	assert_done(
 	    rlk_leases_dead(ground->beside, &cursor, see_lease, &seen, &err),
@@ -338,7 +319,7 @@ static struct seen look_for(struct ground *ground, const char *name,
 	return seen;
 }
 
-LEASE(looks_find_the_dead_only, "looks find the dead only")
+LEASE("looks find the dead only")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("found"));
@@ -373,7 +354,6 @@ struct old_tokens {
 static void drop_mine(const struct rlk_token_seen *seen, void *arg)
 {
 	struct old_tokens *old = arg;
-	struct rowlock_errinfo err;
 	enum rlk_fault fault;
 	uint64_t floor = 0;
 	bool dropped = false;
@@ -401,13 +381,11 @@ static void age_token(struct ground *ground, const char *name,
 		 strategy, name, days);
 }
 
-LEASE(only_tokens_that_nobody_drew_for_long_are_dropped,
-      "only tokens that nobody drew for long are dropped")
+LEASE("only tokens that nobody drew for long are dropped")
 {
 	struct ground *ground = *state;
 	struct old_tokens old = { ground, test_name("token"), 0, false };
 	struct rlk_token_seen young = { "lease", old.name, 77 };
-	struct rowlock_errinfo err;
 	uint64_t floor = 0;
 	bool dropped = false;
 
@@ -429,12 +407,10 @@ LEASE(only_tokens_that_nobody_drew_for_long_are_dropped,
 			 1);
 }
 
-LEASE(break_in_the_way_of_a_guard_leaves_no_transaction,
-      "a break in the way of a guard leaves no transaction")
+LEASE("a break in the way of a guard leaves no transaction")
 {
 	struct ground *ground = *state;
 	struct rlk_request a = ground_request(ground, 0, test_name("guarded"));
-	struct rowlock_errinfo err;
 	bool found = false;
 	uint64_t beats;
 

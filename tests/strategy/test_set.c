@@ -14,8 +14,7 @@ static void take(struct ground *ground, int who,
 			 RLK_GRANTED);
 }
 
-CASE_ON(all_rows_are_of_one_attempt, "all rows of a set are of one attempt",
-	GROUND_SETS)
+CASE_ON("all rows of a set are of one attempt", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("all");
@@ -42,8 +41,7 @@ CASE_ON(all_rows_are_of_one_attempt, "all rows of a set are of one attempt",
 	assert_false(ground_confirm(ground, 0, &request));
 }
 
-CASE_ON(same_attempt_is_granted_again, "the same attempt is granted again",
-	GROUND_SETS)
+CASE_ON("the same attempt is granted again", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("again");
@@ -56,8 +54,7 @@ CASE_ON(same_attempt_is_granted_again, "the same attempt is granted again",
 	assert_true(ground_release(ground, 1, &request));
 }
 
-CASE_ON(one_name_that_is_held_keeps_all,
-	"one name that is held keeps all of them", GROUND_SETS)
+CASE_ON("one name that is held keeps all of them", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("held");
@@ -84,8 +81,7 @@ CASE_ON(one_name_that_is_held_keeps_all,
 	assert_true(ground_release(ground, 0, &mine));
 }
 
-CASE_ON(sets_that_share_a_name_exclude_each_other,
-	"sets that share a name exclude each other", GROUND_SETS)
+CASE_ON("sets that share a name exclude each other", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("share");
@@ -105,8 +101,7 @@ CASE_ON(sets_that_share_a_name_exclude_each_other,
 }
 
 /* So that it is removed, or looked at, in time. */
-CASE_ON(the_holder_that_ends_first_is_told,
-	"the holder that ends first is told", GROUND_SETS)
+CASE_ON("the holder that ends first is told", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("first");
@@ -144,8 +139,7 @@ CASE_ON(the_holder_that_ends_first_is_told,
 }
 
 /* A lease of it was broken by hand: what is left is nobody's use. */
-CASE_ON(what_is_left_of_one_is_given_back,
-	"what is left of a set is given back", GROUND_SETS)
+CASE_ON("what is left of a set is given back", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("part");
@@ -172,8 +166,7 @@ CASE_ON(what_is_left_of_one_is_given_back,
 
 /* A member of a group may lack rows that are committed elsewhere. This server
  * is in none, so that it does not know what the barrier is made of. */
-CASE_ON(rows_that_are_missing_are_counted_behind_the_barrier,
-	"rows that are missing are counted behind the barrier", GROUND_SETS)
+CASE_ON("rows that are missing are counted behind the barrier", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct rlk_server *server =
@@ -181,7 +174,6 @@ CASE_ON(rows_that_are_missing_are_counted_behind_the_barrier,
 	const struct rlk_server before = *server;
 	struct sets_trio trio = sets_trio("member");
 	struct rlk_request request = ground_request(ground, 0, trio.all);
-	struct rowlock_errinfo err = { 0 };
 	bool found = true;
 
 	take(ground, 0, &request);
@@ -198,15 +190,13 @@ CASE_ON(rows_that_are_missing_are_counted_behind_the_barrier,
 	assert_false(ground_release(ground, 0, &request));
 }
 
-CASE_ON(each_name_has_a_token_of_its_own, "each name has a token of its own",
-	GROUND_SETS)
+CASE_ON("each name has a token of its own", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("token");
 	struct rlk_request request = ground_request(ground, 0, trio.all);
 	struct rlk_request one = sets_take_one(ground, 1, trio.names[2]);
 	uint64_t before = 0;
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_strategy(ROWLOCK_LEASE)
 			->draw(ground->beside, &one, &before, &err),
@@ -232,8 +222,7 @@ CASE_ON(each_name_has_a_token_of_its_own, "each name has a token of its own",
 
 /* It is no error of the caller's that another one was quicker, and nothing is
  * left of what was begun. */
-CASE_ON(a_race_that_is_lost_makes_nothing, "a race that is lost makes nothing",
-	GROUND_SETS)
+CASE_ON("a race that is lost makes nothing", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("race");
@@ -260,8 +249,7 @@ CASE_ON(a_race_that_is_lost_makes_nothing, "a race that is lost makes nothing",
 }
 
 /* A name twice in one statement is what a row is that came in between. */
-CASE_ON(a_row_that_came_in_between_undoes_all,
-	"a row that came in between undoes all", GROUND_SETS)
+CASE_ON("a row that came in between undoes all", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("between");

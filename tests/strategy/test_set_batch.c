@@ -23,8 +23,7 @@ static void release_all(struct ground *ground, const struct rlk_part *acquires,
 	parts_run_all(ground, 0, parts, count);
 }
 
-CASE_ON(sets_without_a_common_name_are_all_granted,
-	"sets without a common name are all granted", GROUND_SETS)
+CASE_ON("sets without a common name are all granted", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct rlk_part parts[4];
@@ -48,8 +47,7 @@ CASE_ON(sets_without_a_common_name_are_all_granted,
 		assert_int_equal(sets_rows(ground, &trios[i], 0), 0);
 }
 
-CASE_ON(of_two_that_share_a_name_one_is_granted,
-	"of two that share a name one is granted", GROUND_SETS)
+CASE_ON("of two that share a name one is granted", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("share");
@@ -81,15 +79,13 @@ CASE_ON(of_two_that_share_a_name_one_is_granted,
 }
 
 /* One after the other is one of them at a time. */
-CASE_ON(many_that_share_a_name_exclude_each_other,
-	"many that share a name exclude each other", GROUND_SETS)
+CASE_ON("many that share a name exclude each other", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("crowd");
 	struct rlk_part parts[12];
 	struct rlk_part *pointers[12];
 	const struct rlk_patience none = { .go_on = NULL };
-	struct rowlock_errinfo err = { 0 };
 	unsigned int granted = 0;
 
 	for (int i = 0; i < 12; i++) {
@@ -119,8 +115,7 @@ CASE_ON(many_that_share_a_name_exclude_each_other,
 			release_all(ground, &parts[i], 1);
 }
 
-CASE_ON(what_is_given_back_can_be_had_at_once,
-	"what is given back can be had at once", GROUND_SETS)
+CASE_ON("what is given back can be had at once", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("back");
@@ -142,8 +137,7 @@ CASE_ON(what_is_given_back_can_be_had_at_once,
 		}
 }
 
-CASE_ON(whose_names_are_held_is_told_by_whom,
-	"whose names are held is told by whom", GROUND_SETS)
+CASE_ON("whose names are held is told by whom", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio held = sets_trio("held");
@@ -172,8 +166,7 @@ CASE_ON(whose_names_are_held_is_told_by_whom,
 
 /* An answer was lost: the same attempt is granted again. Of a set in part it
  * has to be asked for alone. */
-CASE_ON(what_was_made_before_is_granted, "what was made before is granted",
-	GROUND_SETS)
+CASE_ON("what was made before is granted", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio whole = sets_trio("whole");
@@ -182,7 +175,6 @@ CASE_ON(what_was_made_before_is_granted, "what was made before is granted",
 		parts_ask(ground, 0, whole.all),
 		parts_ask(ground, 0, part.all),
 	};
-	struct rowlock_errinfo err = { 0 };
 
 	parts_run_all(ground, 0, parts, 2);
 	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
@@ -204,8 +196,7 @@ CASE_ON(what_was_made_before_is_granted, "what was made before is granted",
 }
 
 /* A name twice in one statement is what a row is that came in between. */
-CASE_ON(a_race_that_is_lost_is_asked_for_again,
-	"a race that is lost is asked for again", GROUND_SETS)
+CASE_ON("a race that is lost is asked for again", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("race");
@@ -223,8 +214,7 @@ CASE_ON(a_race_that_is_lost_is_asked_for_again,
 
 /* A lease comes before a set that wants its name; what is drawn for a name of a
  * set is that name's. */
-CASE_ON(leases_and_sets_go_in_one_packet, "leases and sets go in one packet",
-	GROUND_SETS)
+CASE_ON("leases and sets go in one packet", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio one = sets_trio("one");
@@ -260,8 +250,7 @@ CASE_ON(leases_and_sets_go_in_one_packet, "leases and sets go in one packet",
 }
 
 /* A set of one name has the text of a lease. */
-CASE_ON(lease_and_a_set_of_its_name_exclude_each_other,
-	"a lease and a set of its name exclude each other", GROUND_SETS)
+CASE_ON("a lease and a set of its name exclude each other", GROUND_SETS)
 {
 	struct ground *ground = *state;
 	struct sets_trio trio = sets_trio("twins");

@@ -62,7 +62,6 @@ static uint64_t sweep(struct ground *ground,
 		      const struct rlk_dead_lease *leases, size_t count)
 {
 	const struct rlk_removal removal = { RLK_SWEEP_DEAD, leases, count };
-	struct rowlock_errinfo err;
 	uint64_t swept = 0;
 
 	assert_done(rlk_remove_many(ground->conns[0], &removal, &swept, &err),
@@ -70,8 +69,7 @@ static uint64_t sweep(struct ground *ground,
 	return swept;
 }
 
-EACH(dead_leases_go_by_one_statement_and_no_others,
-     "dead leases go by one statement, and no others")
+EACH("dead leases go by one statement, and no others")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("many");
@@ -94,7 +92,7 @@ EACH(dead_leases_go_by_one_statement_and_no_others,
 
 /* The name went to another, who is dead by now as well, but was not looked
  * at. */
-EACH(another_attempt_is_not_meant, "another attempt is not meant")
+EACH("another attempt is not meant")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("other");
@@ -110,8 +108,7 @@ EACH(another_attempt_is_not_meant, "another attempt is not meant")
 }
 
 /* In a table of few rows the server would rather read all of them. */
-EACH(locked_row_of_another_name_is_nothing_to_it,
-     "a locked row of another name is nothing to a sweep")
+EACH("a locked row of another name is nothing to a sweep")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("apart");
@@ -141,7 +138,6 @@ static uint64_t evict(struct ground *ground, bool silent, uint64_t beat)
 		beats,
 		RLK_ARRAY_SIZE(beats),
 	};
-	struct rowlock_errinfo err;
 	uint64_t evicted = 0;
 
 	assert_done(rlk_remove_many(ground->conns[0], &removal, &evicted, &err),
@@ -149,7 +145,7 @@ static uint64_t evict(struct ground *ground, bool silent, uint64_t beat)
 	return evicted;
 }
 
-EACH(only_expired_sessions_are_evicted, "only expired sessions are evicted")
+EACH("only expired sessions are evicted")
 {
 	struct ground *ground = *state;
 
@@ -161,8 +157,7 @@ EACH(only_expired_sessions_are_evicted, "only expired sessions are evicted")
 }
 
 /* The beat that one of them shows is another's: pairs, not lists. */
-EACH(only_sessions_that_show_their_beat_are_evicted,
-     "only sessions that show their beat are evicted")
+EACH("only sessions that show their beat are evicted")
 {
 	struct ground *ground = *state;
 
@@ -186,7 +181,6 @@ static struct rlk_part dead_part(struct ground *ground, int who,
 {
 	struct rlk_request request = ground_request(ground, who, name);
 	struct rlk_part part = parts_of(RLK_ACT_SWEEP, &request);
-	struct rowlock_errinfo err;
 
 	ground_ask(ground, who, &request, RLK_ASK_FIRST, NULL);
 	part.request.attempt = rlk_random(); /* of who asks */
@@ -199,8 +193,6 @@ static struct rlk_part dead_part(struct ground *ground, int who,
 static void run_sweeps(struct ground *ground, struct rlk_part *parts,
 		       size_t count)
 {
-	struct rowlock_errinfo err;
-
 	assert_done(parts_run(ground, 0, parts, count, &err), &err);
 	for (size_t i = 0; i < count; i++)
 		assert_true(parts[i].answered && parts[i].found);
@@ -217,7 +209,7 @@ static void sweep_all(const struct ground *ground)
 		 "WHERE s.id IS NULL OR s.expires_at <= UTC_TIMESTAMP(6)");
 }
 
-EACH(packet_evicts_and_sweeps, "a packet evicts and sweeps")
+EACH("a packet evicts and sweeps")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("packet");
@@ -248,7 +240,7 @@ EACH(packet_evicts_and_sweeps, "a packet evicts and sweeps")
 	assert_true(is_there(ground, 0));
 }
 
-EACH(dead_neighbours_go_along, "dead neighbours go along")
+EACH("dead neighbours go along")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("near");
@@ -272,7 +264,7 @@ EACH(dead_neighbours_go_along, "dead neighbours go along")
 		assert_int_equal(parts_rows(ground, leases[i].name), 1);
 }
 
-EACH(packet_leaves_who_has_beaten_since, "a packet leaves who has beaten since")
+EACH("a packet leaves who has beaten since")
 {
 	struct ground *ground = *state;
 	const char *word = test_name("beaten");
@@ -309,14 +301,13 @@ static void insert(struct ground *ground, int who, const char *name,
 
 static uint64_t sweep_name(struct ground *ground, const char *name)
 {
-	struct rowlock_errinfo err;
 	uint64_t swept = 0;
 
 	assert_done(rlk_sweep_name(ground->conns[0], name, &swept, &err), &err);
 	return swept;
 }
 
-EACH(the_dead_of_a_name_go_together, "the dead of a name go together")
+EACH("the dead of a name go together")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("shared");

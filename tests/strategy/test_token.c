@@ -38,7 +38,6 @@ static void see(const struct rlk_token_seen *token, void *arg)
 static unsigned int look_for(struct ground *ground, const char *name)
 {
 	struct look look = { .name = name };
-	struct rowlock_errinfo err;
 
 	assert_done(rlk_tokens_old(ground->beside, 10000, see, &look, &err),
 		    &err);
@@ -49,7 +48,6 @@ static bool collect(struct ground *ground, const char *name, uint64_t token,
 		    uint64_t floor)
 {
 	const struct rlk_token_seen seen = { "lease", name, token };
-	struct rowlock_errinfo err;
 	bool collected = false;
 
 	assert_done(
@@ -73,8 +71,7 @@ static uint64_t token_of(struct ground *ground, const char *name)
 			       ground->strategy->name, name);
 }
 
-LEASE(token_is_old_after_thirty_days_without_a_draw,
-      "a token is old after thirty days without a draw")
+LEASE("a token is old after thirty days without a draw")
 {
 	struct ground *ground = *state;
 	const char *young = test_name("young");
@@ -87,7 +84,7 @@ LEASE(token_is_old_after_thirty_days_without_a_draw,
 }
 
 /* Somebody may have drawn since the look. */
-LEASE(only_an_old_token_is_collected, "only an old token is collected")
+LEASE("only an old token is collected")
 {
 	struct ground *ground = *state;
 	const char *young = test_name("young");
@@ -103,8 +100,7 @@ LEASE(only_an_old_token_is_collected, "only an old token is collected")
 
 /* The clock was ahead when it was drawn, and a month has passed since: it is
  * what the name's next one has to be larger than. */
-LEASE(token_ahead_of_the_clock_is_not_collected,
-      "a token ahead of the clock is not collected")
+LEASE("a token ahead of the clock is not collected")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -124,7 +120,7 @@ LEASE(token_ahead_of_the_clock_is_not_collected,
 }
 
 /* Whatever whoever asks believes of the floor. */
-LEASE(token_above_the_floor_stays, "a token above the floor stays")
+LEASE("a token above the floor stays")
 {
 	struct ground *ground = *state;
 	const char *name = test_name("above");
@@ -142,8 +138,7 @@ LEASE(token_above_the_floor_stays, "a token above the floor stays")
 	assert_int_equal(token_of(ground, name), 0);
 }
 
-LEASE(token_of_a_lease_that_is_there_is_not_looked_for,
-      "the token of a lease that is there is not looked for")
+LEASE("the token of a lease that is there is not looked for")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -158,15 +153,12 @@ LEASE(token_of_a_lease_that_is_there_is_not_looked_for,
 
 static void text(struct rlk_conn *conn, const char *sql)
 {
-	struct rowlock_errinfo err;
-
 	rlk_conn_set_until(conn, RLK_NEVER);
 	assert_done(rlk_stmt_text(conn, sql, &err), &err);
 }
 
 /* The worst moment: the draw has read the floor, and is not committed. */
-BOTH(floor_that_a_draw_has_read_is_not_raised,
-     "a floor that a draw has read is not raised")
+BOTH("a floor that a draw has read is not raised")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
@@ -174,7 +166,6 @@ BOTH(floor_that_a_draw_has_read_is_not_raised,
 	const struct rlk_token_seen seen = { "lease", request.name,
 					     UINT64_MAX };
 	struct rlk_conn *slow = ground_open(ground, false, 1);
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 	uint64_t floor = 0;
 	bool collected = false;
@@ -193,14 +184,12 @@ BOTH(floor_that_a_draw_has_read_is_not_raised,
 	assert_true(ground_release(ground, 0, &request));
 }
 
-BOTH(draw_waits_for_who_raises_the_floor,
-     "a draw waits for who raises the floor")
+BOTH("a draw waits for who raises the floor")
 {
 	struct ground *ground = *state;
 	struct rlk_request request =
 	    ground_request(ground, 0, test_name("waits"));
 	struct rlk_conn *slow = ground_open(ground, false, 1);
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);

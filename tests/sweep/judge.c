@@ -92,7 +92,6 @@ static void judge_life(struct stage *stage)
 /* Does anybody else get it while the client has it? */
 static void judge_exclusion(struct stage *stage)
 {
-	struct rowlock_errinfo err;
 	int code;
 
 	if (!stage_held(stage))
@@ -137,7 +136,6 @@ static void end_rival(struct stage *stage, const struct scenario *scenario,
 /* The second name is free whenever the first is. */
 static void rival_gets_other(struct stage *stage, const char *when)
 {
-	struct rowlock_errinfo err;
 	int code = rowlock_acquire(stage->other_rival,
 				   RIVAL_WAIT_MS * stage->slow, &err);
 
@@ -173,7 +171,6 @@ static void judge_term(struct stage *stage, const char *when)
 static void rival_gets_it(struct stage *stage, const char *when,
 			  struct measure *measure)
 {
-	struct rowlock_errinfo err;
 	uint64_t began = test_now_ns();
 	int code = rival_acquire(stage, RIVAL_WAIT_MS * stage->slow, &err);
 	double ms = test_ms(began, test_now_ns());
@@ -198,7 +195,6 @@ static void rival_gets_it(struct stage *stage, const char *when,
 
 static void let_go(struct stage *stage, enum effect effect)
 {
-	struct rowlock_errinfo err;
 	bool held = stage_held(stage);
 	/* A row hold whose connection does not answer is lost at its release:
 	 * nobody knows since when. */

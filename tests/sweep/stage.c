@@ -205,7 +205,6 @@ void stage_drop(unsigned int workers)
 void stage_open(struct stage *stage, unsigned int worker)
 {
 	struct rowlock_client_options options;
-	struct rowlock_errinfo err;
 
 	stage->slow = test_slowness();
 	/* Our own program: a lock on it ends with the process. */
@@ -226,7 +225,6 @@ void stage_open(struct stage *stage, unsigned int worker)
 
 void stage_close(struct stage *stage)
 {
-	struct rowlock_errinfo err;
 
 	if (rowlock_client_try_free(stage->rival_client, &err))
 		fprintf(stderr, "rival: %s\n", err.message);
@@ -269,7 +267,6 @@ void stage_must(struct stage *stage, int code, const char *what)
 void stage_client(struct stage *stage, unsigned int flags)
 {
 	struct rowlock_client_options options = stage_options(stage);
-	struct rowlock_errinfo err;
 	int code = rowlock_client_new(&options, &stage->client, &err);
 
 	if (code) {
@@ -304,7 +301,6 @@ void stage_begin(struct stage *stage, enum rowlock_strategy strategy,
 
 void stage_client_end(struct stage *stage)
 {
-	struct rowlock_errinfo err;
 	int code;
 
 	if (stage_held(stage))

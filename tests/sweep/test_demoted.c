@@ -41,15 +41,13 @@ static void demote(struct proxy *proxy)
 	refuse(proxy, REFUSED);
 }
 
-CASE(the_next_try_reaches_the_new_primary,
-     "the next try reaches the new primary")
+CASE("the next try reaches the new primary")
 {
-	struct proxy *proxy = proxy_to(test_dsn());
-	struct rowlock_client *client =
-	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("demoted"));
-	struct rowlock_errinfo err;
+	TEST_PROXY(proxy, proxy_to(test_dsn()));
+	TEST_CLIENT(client,
+		    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000)));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("demoted")));
 
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -57,18 +55,14 @@ CASE(the_next_try_reaches_the_new_primary,
 	assert_code(try_it(lock, &err), ROWLOCK_EREADONLY, &err);
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
-	proxy_end(proxy);
 }
 
-CASE(a_node_that_left_the_others_is_left, "a node that left the others is left")
+CASE("a node that left the others is left")
 {
-	struct proxy *proxy = proxy_to(test_dsn());
-	struct rowlock_client *client =
-	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("left"));
-	struct rowlock_errinfo err;
+	TEST_PROXY(proxy, proxy_to(test_dsn()));
+	TEST_CLIENT(client,
+		    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, test_name("left")));
 
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -77,28 +71,22 @@ CASE(a_node_that_left_the_others_is_left, "a node that left the others is left")
 	assert_non_null(strstr(err.message, "primary component"));
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
-	proxy_end(proxy);
 }
 
 /* It need not call again. */
-CASE(who_may_wait_is_taken_to_another_node,
-     "who may wait is taken to another node")
+CASE("who may wait is taken to another node")
 {
-	struct proxy *proxy = proxy_to(test_dsn());
-	struct rowlock_client *client =
-	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("waits"));
-	struct rowlock_errinfo err;
+	TEST_PROXY(proxy, proxy_to(test_dsn()));
+	TEST_CLIENT(client,
+		    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000)));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("waits")));
 
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	refuse(proxy, NOT_READY);
 	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
-	proxy_end(proxy);
 }
 
 static uint64_t beats_of(struct test_sql *sql, const char *name)
@@ -110,15 +98,14 @@ static uint64_t beats_of(struct test_sql *sql, const char *name)
 			       name);
 }
 
-CASE(no_hold_is_lost_by_it, "no hold is lost by it")
+CASE("no hold is lost by it")
 {
 	const char *name = test_name("kept");
-	struct proxy *proxy = proxy_to(test_dsn());
-	struct rowlock_client *client = client_by(
-	    proxy, test_dsn(), test_ttl_ms(6000), test_timeout_ms(5000));
-	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_errinfo err;
+	TEST_PROXY(proxy, proxy_to(test_dsn()));
+	TEST_CLIENT(client, client_by(proxy, test_dsn(), test_ttl_ms(6000),
+				      test_timeout_ms(5000)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, name));
+	TEST_SQL(sql);
 	uint64_t before, began;
 
 	assert_ok(try_it(lock, &err));
@@ -131,21 +118,16 @@ CASE(no_hold_is_lost_by_it, "no hold is lost by it")
 				  rowlock_held(lock));
 	assert_ok(rowlock_verify(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_sql_end(sql);
-	test_end(lock, client);
-	proxy_end(proxy);
 }
 
-CASE(a_server_that_stays_so_is_not_stormed,
-     "a server that stays read-only is not stormed")
+CASE("a server that stays read-only is not stormed")
 {
-	struct proxy *proxy = proxy_to(test_dsn());
-	struct rowlock_client *client =
-	    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("stays"));
+	TEST_PROXY(proxy, proxy_to(test_dsn()));
+	TEST_CLIENT(client,
+		    client_by(proxy, test_dsn(), 60000, test_timeout_ms(5000)));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("stays")));
 	unsigned long before, opened, most;
-	struct rowlock_errinfo err;
 	uint64_t began;
 
 	assert_ok(try_it(lock, &err));
@@ -163,20 +145,16 @@ CASE(a_server_that_stays_so_is_not_stormed,
 	if (opened > most)
 		fail_msg("%lu connections were opened, not %lu at the most",
 			 opened, most);
-	test_end(lock, client);
-	proxy_end(proxy);
 }
 
 /* Not every refusal of this number says that the server takes no writes. */
-CASE(another_option_is_named_and_gives_nothing_up,
-     "another option is named, and gives nothing up")
+CASE("another option is named, and gives nothing up")
 {
-	struct proxy *proxy = proxy_to(test_dsn());
-	struct rowlock_client *client = client_by(
-	    proxy, test_dsn(), BEATLESS_TTL_MS, test_timeout_ms(5000));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("option"));
-	struct rowlock_errinfo err;
+	TEST_PROXY(proxy, proxy_to(test_dsn()));
+	TEST_CLIENT(client, client_by(proxy, test_dsn(), BEATLESS_TTL_MS,
+				      test_timeout_ms(5000)));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("option")));
 	unsigned long before;
 
 	assert_ok(try_it(lock, &err));
@@ -190,8 +168,6 @@ CASE(another_option_is_named_and_gives_nothing_up,
 	assert_ok(try_it(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(proxy_counts(proxy).connections, before);
-	test_end(lock, client);
-	proxy_end(proxy);
 }
 
 CASE_MAIN(test_main)

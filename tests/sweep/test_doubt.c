@@ -50,8 +50,6 @@ static void scene_end(struct scene *scene)
 
 static void others_get_it(struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(scene->others, (uint64_t) test_patience_ms(),
 				  &err));
 	assert_ok(rowlock_release(scene->others, &err));
@@ -59,8 +57,6 @@ static void others_get_it(struct scene *scene)
 
 static void get_it(struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(
 	    rowlock_acquire(scene->lock, (uint64_t) test_patience_ms(), &err));
 	assert_int_equal(rowlock_held(scene->lock), 1);
@@ -68,11 +64,9 @@ static void get_it(struct scene *scene)
 		    &err);
 }
 
-CASE(a_row_that_lands_where_no_kill_reaches_is_taken_back,
-     "a row that lands where no KILL reaches is taken back")
+CASE("a row that lands where no KILL reaches is taken back")
 {
 	struct scene scene = scene_of(test_name("late"));
-	struct rowlock_errinfo err;
 
 	tell(scene.proxy, NO_KILL "request " INSERT " do hold then=silence");
 	get_it(&scene);

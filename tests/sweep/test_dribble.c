@@ -41,13 +41,12 @@ static void call_a_dribbling_peer(enum rowlock_strategy strategy,
 	uint64_t call = test_timeout_ms(300);
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("dribble");
-	struct proxy *proxy = proxy_to(test_dsn());
+	TEST_PROXY(proxy, proxy_to(test_dsn()));
 	struct rowlock_client *client =
 	    client_by(proxy, test_dsn(), 60000, call);
 	struct rowlock *lock = test_lock(client, strategy, 0, name);
 	struct rowlock *busy =
 	    test_lock(client, strategy, 0, test_name("busy"));
-	struct rowlock_errinfo err;
 	uint64_t token, began;
 
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
@@ -72,7 +71,6 @@ static void call_a_dribbling_peer(enum rowlock_strategy strategy,
 	test_lock_end(busy);
 	TIMED(rowlock_client_try_free(client, &err));
 #undef TIMED
-	proxy_end(proxy);
 }
 
 /* 100 ms is what is promised. What the pulse does not explain may still have
@@ -99,8 +97,7 @@ static void keeps_its_deadlines(enum rowlock_strategy strategy)
 			 lateness.most_ms, lateness.own_ms);
 }
 
-CASE(each_call_keeps_its_deadline_with_a_dribbling_peer,
-     "each call keeps its deadline with a dribbling peer")
+CASE("each call keeps its deadline with a dribbling peer")
 {
 	pulse_start();
 	keeps_its_deadlines(ROWLOCK_LEASE);

@@ -141,14 +141,13 @@ static int end_sweep(void **state)
 	return 0;
 }
 
-#define SWEEP(function, sentence)                                              \
-	CASE_WITH(function, sentence, begin_sweep, end_sweep)
+#define SWEEP(sentence) CASE_WITH(sentence, begin_sweep, end_sweep)
 
 /* 0, or the code of what failed. */
 static int play(const struct guarded *guarded, bool releases,
-		struct rowlock_errinfo *err)
+		struct rowlock_errinfo *error)
 {
-	int code = rowlock_begin(guarded->lock, guarded->mysql, 0, err);
+	int code = rowlock_begin(guarded->lock, guarded->mysql, 0, error);
 
 	if (code)
 		return code;
@@ -158,9 +157,9 @@ static int play(const struct guarded *guarded, bool releases,
 		    rowlock_rollback(guarded->lock, guarded->mysql, NULL));
 		return ROWLOCK_EDB;
 	}
-	return releases
-		   ? rowlock_commit_release(guarded->lock, guarded->mysql, err)
-		   : rowlock_commit(guarded->lock, guarded->mysql, err);
+	return releases ? rowlock_commit_release(guarded->lock, guarded->mysql,
+						 error)
+			: rowlock_commit(guarded->lock, guarded->mysql, error);
 }
 
 /* Without it the second one would make it a syntax error (1064). */
@@ -213,7 +212,6 @@ static void let_all_end(const struct guarded *guarded)
 static void one_run(struct guarded *guarded, const char *rule, bool stays,
 		    bool releases)
 {
-	struct rowlock_errinfo err = { 0 };
 	uint64_t wanted;
 	int code;
 
@@ -270,7 +268,6 @@ static void sweep(struct guarded *guarded, const char *const *at,
 static void one_lock(struct guarded *guarded, const char *rule, bool stays,
 		     uint64_t wait_ms)
 {
-	struct rowlock_errinfo err = { 0 };
 	int code;
 
 	guarded->mysql = connect_by(guarded->dsn, guarded->flags);
@@ -295,20 +292,17 @@ static void one_lock(struct guarded *guarded, const char *rule, bool stays,
 	assert_ok(rowlock_release(guarded->row, &err));
 }
 
-SWEEP(what_is_told_of_a_commit_is_what_became_of_it,
-      "what is told of a commit is what became of it")
+SWEEP("what is told of a commit is what became of it")
 {
 	sweep(*state, places, AT_COMMIT, false);
 }
 
-SWEEP(what_is_told_of_a_release_is_what_became_of_it,
-      "what is told of a commit that releases is what became of both")
+SWEEP("what is told of a commit that releases is what became of both")
 {
 	sweep(*state, places, AT_COMMIT, true);
 }
 
-SWEEP(what_is_told_is_so_where_statements_come_one_by_one,
-      "what is told of a commit is so where statements come one by one")
+SWEEP("what is told of a commit is so where statements come one by one")
 {
 	struct guarded *guarded = *state;
 
@@ -316,8 +310,7 @@ SWEEP(what_is_told_is_so_where_statements_come_one_by_one,
 	sweep(guarded, places_one_by_one, AT_END, false);
 }
 
-SWEEP(release_is_as_told_where_statements_come_one_by_one,
-      "what is told of a commit that releases is so where statements come one "
+SWEEP("what is told of a commit that releases is so where statements come one "
       "by one")
 {
 	struct guarded *guarded = *state;
@@ -334,7 +327,6 @@ static struct rowlock *hold_behind(struct proxy *proxy,
 {
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 	char dsn[512];
 
@@ -349,15 +341,13 @@ static struct rowlock *hold_behind(struct proxy *proxy,
 
 /* A commit of which nothing is known comes when the hold's next transaction has
  * begun, whose own is never said. */
-SWEEP(what_still_comes_is_not_taken_for_the_next,
-      "what may still come is not taken for the next")
+SWEEP("what may still come is not taken for the next")
 {
 	struct guarded *guarded = *state;
 	struct proxy *proxy = proxy_to(test_dsn());
 	struct rowlock_client *client;
 	struct rowlock *lock = hold_behind(proxy, &client);
 	MYSQL *next = connect_by(test_dsn(), CLIENT_MULTI_STATEMENTS);
-	struct rowlock_errinfo err;
 
 	test_sql(guarded->sql, "REPLACE INTO sweep_account VALUES (1, 100)");
 	guarded->mysql = connect_by(guarded->dsn, guarded->flags);
@@ -382,8 +372,7 @@ SWEEP(what_still_comes_is_not_taken_for_the_next,
 	proxy_end(proxy);
 }
 
-SWEEP(transaction_that_is_open_has_the_lock,
-      "a transaction that is open has the lock, no other one")
+SWEEP("a transaction that is open has the lock, no other one")
 {
 	struct guarded *guarded = *state;
 	char rule[160];

@@ -49,8 +49,7 @@ static void assert_met(const struct site *site)
 
 static const unsigned int interruptions[] = { 1317, 1969, 3024 };
 
-CASE(a_new_connection_is_had_all_the_same,
-     "a new connection is had all the same")
+CASE("a new connection is had all the same")
 {
 	static const char *const statements[] = { "SET NAMES*", "SELECT 0,*" };
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
@@ -60,7 +59,6 @@ CASE(a_new_connection_is_had_all_the_same,
 		struct site site = site_open();
 		struct rowlock *lock = test_lock(site.client, strategies[i / 2],
 						 0, test_name("new"));
-		struct rowlock_errinfo err;
 
 		meet(&site, statements[i % 2], 1317);
 		assert_ok(try_it(lock, &err));
@@ -71,12 +69,11 @@ CASE(a_new_connection_is_had_all_the_same,
 	}
 }
 
-CASE(a_login_is_waited_for, "a login is waited for")
+CASE("a login is waited for")
 {
 	struct site site = site_open();
 	struct rowlock *lock =
 	    test_lock(site.client, ROWLOCK_LEASE, 0, test_name("login"));
-	struct rowlock_errinfo err;
 
 	tell(site.proxy, "clear\nreset\nrequest command=login do error "
 			 "code=1317");
@@ -87,12 +84,11 @@ CASE(a_login_is_waited_for, "a login is waited for")
 	site_close(&site);
 }
 
-CASE(a_lease_is_verified, "a lease is verified")
+CASE("a lease is verified")
 {
 	struct site site = site_open();
 	struct rowlock *lock =
 	    test_lock(site.client, ROWLOCK_LEASE, 0, test_name("verify"));
-	struct rowlock_errinfo err;
 
 	assert_ok(try_it(lock, &err));
 	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
@@ -107,12 +103,11 @@ CASE(a_lease_is_verified, "a lease is verified")
 }
 
 /* The transaction is open until a COMMIT is answered. */
-CASE(a_row_that_is_let_go_was_not_lost, "a row that is let go was not lost")
+CASE("a row that is let go was not lost")
 {
 	struct site site = site_open();
 	struct rowlock *lock =
 	    test_lock(site.client, ROWLOCK_ROW, 0, test_name("commit"));
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
 		assert_ok(try_it(lock, &err));
@@ -124,12 +119,11 @@ CASE(a_row_that_is_let_go_was_not_lost, "a row that is let go was not lost")
 	site_close(&site);
 }
 
-CASE(permits_are_counted_and_changed, "permits are counted and changed")
+CASE("permits are counted and changed")
 {
 	const char *name = test_name("permits");
 	struct site site = site_open();
 	unsigned int permits, used;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(interruptions); i++) {
 		meet(&site, "*INTO lock_permits*", interruptions[i]);
@@ -145,7 +139,7 @@ CASE(permits_are_counted_and_changed, "permits are counted and changed")
 	site_close(&site);
 }
 
-CASE(a_challenger_is_looked_for, "a challenger is looked for")
+CASE("a challenger is looked for")
 {
 	const struct rowlock_election_options options = {
 		.size = sizeof(options),
@@ -155,7 +149,6 @@ CASE(a_challenger_is_looked_for, "a challenger is looked for")
 	struct rowlock *lock = NULL;
 	unsigned int weight = 7;
 	uint64_t stood_ms = 7;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_election_new(site.client, test_name("elect"),
 				       &options, &lock, &err));
@@ -174,7 +167,7 @@ CASE(a_challenger_is_looked_for, "a challenger is looked for")
 
 /* A read of the floor that is interrupted ends as NULL, which is no value for a
  * token (seen on both servers). */
-CASE(a_token_is_drawn, "a token is drawn")
+CASE("a token is drawn")
 {
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
@@ -183,7 +176,6 @@ CASE(a_token_is_drawn, "a token is drawn")
 		struct site site = site_open();
 		struct rowlock *lock = test_lock(site.client, strategies[i], 0,
 						 test_name("token"));
-		struct rowlock_errinfo err;
 		uint64_t token;
 
 		assert_ok(try_it(lock, &err));
@@ -198,14 +190,12 @@ CASE(a_token_is_drawn, "a token is drawn")
 
 /* Another client reads, and no look at the readers is answered: whether there
  * are any is not known. */
-CASE(readers_that_nobody_tells_of_are_no_time_out,
-     "readers that nobody tells of are no time-out")
+CASE("readers that nobody tells of are no time-out")
 {
 	const char *name = test_name("readers");
 	struct rowlock_client *other = test_client(BEATLESS_TTL_MS);
 	struct site site = site_open();
 	struct rowlock *reader, *none, *unread, *writer;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_rwlock_new(other, name, NULL, &reader, &none, &err));
 	assert_ok(rowlock_rwlock_new(site.client, name, NULL, &unread, &writer,

@@ -36,7 +36,6 @@ static struct street street_of(int count)
 		.count = count,
 		.idle_ms = idle_ms(),
 	};
-	struct rowlock_errinfo err;
 
 	street.client = client_by(street.proxy, test_dsn(), street.idle_ms,
 				  test_timeout_ms(5000));
@@ -105,8 +104,7 @@ static void keep_until(struct street *street, unsigned long acts, int first)
 	}
 }
 
-CASE(swallowed_neighbours_cost_no_healthy_hold,
-     "swallowed neighbours cost no healthy hold")
+CASE("swallowed neighbours cost no healthy hold")
 {
 	struct street street = street_of(FEW);
 	uint64_t began;
@@ -131,8 +129,7 @@ CASE(swallowed_neighbours_cost_no_healthy_hold,
 }
 
 /* All of the answers one after the other would take twice the idle bound. */
-CASE(many_holds_at_a_long_round_trip_are_kept,
-     "many holds at a long round trip are kept")
+CASE("many holds at a long round trip are kept")
 {
 	struct street street = street_of(MANY);
 

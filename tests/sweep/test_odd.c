@@ -92,7 +92,7 @@ static void share_account(void)
 		 address, rest, user, password);
 }
 
-CASE(there_are_two_servers, "there are two servers")
+CASE("there are two servers")
 {
 	snprintf(other_dsn, sizeof(other_dsn), "%s", test_dsn());
 	test_use_dsn(NULL);
@@ -105,16 +105,14 @@ CASE(there_are_two_servers, "there are two servers")
 /* ------------------------------------------------------------- zombies */
 
 /* The INSERT is on its way when its client gives up; then it arrives. */
-CASE(a_late_request_makes_nobody_a_holder,
-     "a request that lands after its client gave up makes nobody a holder")
+CASE("a request that lands after its client gave up makes nobody a holder")
 {
 	const char *name = test_name("zombie");
-	struct proxy *proxy = proxy_to(first_dsn);
+	TEST_PROXY(proxy, proxy_to(first_dsn));
 	struct rowlock_client *client =
 	    client_by(proxy, first_dsn, 60000, test_timeout_ms(300));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct rival rival = rival_for(ROWLOCK_LEASE, name);
-	struct rowlock_errinfo err;
 
 	/* Nothing gets through until it has given up. */
 	tell(proxy, "request command=execute sql=\"*INSERT INTO business_lease*"
@@ -133,7 +131,6 @@ CASE(a_late_request_makes_nobody_a_holder,
 	assert_ok(rowlock_release(lock, &err));
 	test_end(lock, client);
 	rival_end(&rival);
-	proxy_end(proxy);
 }
 
 static uint64_t kills(struct test_sql *sql)
@@ -145,8 +142,7 @@ static uint64_t kills(struct test_sql *sql)
 
 /* The breaker's KILL is on its way when the breaker gives up. Meanwhile the
  * hold ends, and its connection locks another name; then the KILL arrives. */
-CASE(a_late_kill_ends_no_other_hold,
-     "a KILL that lands after its breaker gave up ends no other hold")
+CASE("a KILL that lands after its breaker gave up ends no other hold")
 {
 	const char *root = test_server_dsn("--root");
 	struct rowlock_client_options options = test_client_options(60000);
@@ -156,7 +152,6 @@ CASE(a_late_kill_ends_no_other_hold,
 	struct test_sql *sql = test_server_root();
 	struct rowlock_client *client;
 	struct rowlock *lock, *other;
-	struct rowlock_errinfo err;
 	uint64_t before, began;
 
 	options.dsn = root;
@@ -191,8 +186,7 @@ CASE(a_late_kill_ends_no_other_hold,
 
 /* Nothing gets through on its connection any more, nor that it was closed. The
  * idle bound is far away: only its client can end the session. */
-CASE(a_row_on_a_silent_connection_is_free_at_once,
-     "a row on a silent connection is free at once")
+CASE("a row on a silent connection is free at once")
 {
 	const char *name = test_name("half-open");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -201,7 +195,6 @@ CASE(a_row_on_a_silent_connection_is_free_at_once,
 	    client_by(proxy, first_dsn, 3600000, test_timeout_ms(300));
 	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
 	struct rival rival = rival_for(ROWLOCK_ROW, name);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	tell(proxy, "request sql=\"COMMIT\" do drop then=vanish");
@@ -241,8 +234,7 @@ static void await_acts(struct proxy *proxy, unsigned long acts)
 
 /* One beat waits in the server for the session's row, its client gives it up
  * and beats on the other connection; the overtaken one executes last. */
-CASE(an_overtaken_beat_shortens_nothing,
-     "a beat that was overtaken shortens nothing")
+CASE("a beat that was overtaken shortens nothing")
 {
 	const char *name = test_name("overtaken");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -250,7 +242,6 @@ CASE(an_overtaken_beat_shortens_nothing,
 	    proxy, first_dsn, test_ttl_ms(3000), test_timeout_ms(5000));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_sql *sql = sql_on(first_dsn);
-	struct rowlock_errinfo err;
 	uint64_t session, before;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -303,16 +294,14 @@ static void switch_server(struct proxy *proxy, bool keep)
 
 /* As after a failover that lost everything: the connections break, and the
  * server behind the address is one that has never heard of us. */
-CASE(a_lease_is_lost_to_a_server_that_does_not_know_it,
-     "a lease is lost to a server that does not know it")
+CASE("a lease is lost to a server that does not know it")
 {
 	const char *name = test_name("failover");
-	struct proxy *proxy = proxy_to(first_dsn);
+	TEST_PROXY(proxy, proxy_to(first_dsn));
 	struct rowlock_client *client = client_by(
 	    proxy, first_dsn, test_ttl_ms(3000), test_timeout_ms(5000));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_event lost = test_event_new();
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, set_event, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -328,14 +317,12 @@ CASE(a_lease_is_lost_to_a_server_that_does_not_know_it,
 	assert_ok(rowlock_release(lock, &err));
 	test_end(lock, client);
 	test_event_end(&lost);
-	proxy_end(proxy);
 }
 
 /* A proxy, or a floating address, leads new connections elsewhere while old
  * ones live on. A lease is never half here and half there: a session that
  * beats on one server keeps no lease alive on the other. */
-CASE(a_hold_is_never_spread_over_two_servers,
-     "a hold is never spread over two servers")
+CASE("a hold is never spread over two servers")
 {
 	const char *name = test_name("spread");
 	struct proxy *proxy = proxy_to(first_dsn);
@@ -344,7 +331,6 @@ CASE(a_hold_is_never_spread_over_two_servers,
 	struct rowlock *first =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("first"));
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct rowlock_errinfo err;
 	struct rowlock_client_options options = test_client_options(60000);
 	struct rowlock_client *rival_client;
 	struct rowlock *rival;
@@ -382,8 +368,7 @@ CASE(a_hold_is_never_spread_over_two_servers,
 
 /* The host of who breaks a lease vanishes in the middle: the holder's session
  * must go on beating, or all its leases would be lost. */
-CASE(a_breaker_that_vanishes_holds_nobody_up,
-     "a breaker that vanishes holds nobody up")
+CASE("a breaker that vanishes holds nobody up")
 {
 	const char *name = test_name("broken");
 	const char *kept = test_name("kept");
@@ -394,7 +379,6 @@ CASE(a_breaker_that_vanishes_holds_nobody_up,
 	struct rowlock *other =
 	    test_lock(holder.client, ROWLOCK_LEASE, 0, kept);
 	struct test_sql *sql = sql_on(first_dsn);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(holder.lock, 0, &err));
 	assert_ok(rowlock_acquire(other, 0, &err));

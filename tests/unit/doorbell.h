@@ -54,16 +54,12 @@ static inline void acquire(const struct one *one, uint64_t wait_ms)
 
 static inline void is_granted(const struct one *one)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(fake_hear(one->person, &err));
 }
 
 /* Though nobody tells it. */
 static inline void is_granted_in_time(const struct one *one)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(fake_pass_hear(one->person, &err));
 }
 

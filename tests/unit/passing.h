@@ -26,7 +26,6 @@ static inline struct rowlock *lock_with(struct rowlock_client *client,
 					const struct rowlock_options *options)
 {
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_new(client, "job", options, &lock, &err));
 	return lock;
@@ -46,7 +45,6 @@ static inline struct scene scene_of(const struct rowlock_client_options *client,
 				    const struct rowlock_options *waits)
 {
 	struct scene scene = { .client = fake_client_with(client) };
-	struct rowlock_errinfo err;
 
 	scene.held = lock_with(scene.client, holds);
 	scene.bobs = lock_with(scene.client, waits);
@@ -97,8 +95,6 @@ static inline void assert_said(unsigned int acquires, unsigned int releases)
 
 static inline void release_to_bob(struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_release(scene->held, &err));
 	assert_ok(fake_hear(scene->bob, &err));
 	assert_int_equal(rowlock_held(scene->bobs), 1);

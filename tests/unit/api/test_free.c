@@ -20,8 +20,7 @@ static bool is_free(const char *name)
 	return fake_lease(name) == 0 && fake_row(name) == 0;
 }
 
-FAKE(free_releases_what_another_thread_holds,
-     "free releases what another thread holds")
+FAKE("free releases what another thread holds")
 {
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = fake_client();
@@ -41,15 +40,13 @@ FAKE(free_releases_what_another_thread_holds,
 	}
 }
 
-FAKE(free_ends_an_acquire_and_waits_for_it,
-     "free ends an acquire and waits for it")
+FAKE("free ends an acquire and waits for it")
 {
 	FAKE_CLIENT();
-	struct rowlock *held =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -57,12 +54,9 @@ FAKE(free_ends_an_acquire_and_waits_for_it,
 	rowlock_free(lock);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_ok(rowlock_release(held, &err));
-	fake_lock_end(held);
-	fake_person_end(bob);
 }
 
-FAKE(free_without_an_answer_leaves_the_row_to_the_client,
-     "free without an answer leaves the row to the client")
+FAKE("free without an answer leaves the row to the client")
 {
 	FAKE_CLIENT();
 	const struct fake_answer no_answer = { .given = true,
@@ -85,7 +79,7 @@ static void free_itself(struct rowlock *lock, void *arg)
 	*(_Atomic int *) arg = 1;
 }
 
-FAKE(lost_callback_may_free_its_lock, "a lost callback may free its lock")
+FAKE("a lost callback may free its lock")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -122,14 +116,12 @@ static void *free_it(void *lock)
 
 /* The loss of its last hold is due, behind a callback that runs, and the
  * present hold is being released: the loss is told to nobody. */
-FAKE(lock_is_freed_before_a_loss_is_told,
-     "a lock is freed before a loss is told")
+FAKE("a lock is freed before a loss is told")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "first");
 	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "second");
 	struct rowlock *third = fake_lock(client, ROWLOCK_ROW, 0, "third");
-	struct rowlock_errinfo err;
 	struct gate gate = { 0 };
 	_Atomic int told = 0;
 	unsigned int releases;
@@ -171,8 +163,7 @@ static void note(const struct rowlock_entry *entry, void *arg)
 	(void) arg;
 }
 
-FAKE(client_is_freed_with_all_that_it_has,
-     "a client is freed with all that it has")
+FAKE("a client is freed with all that it has")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lease = fake_lock(client, ROWLOCK_LEASE, 0, "a");
@@ -180,9 +171,8 @@ FAKE(client_is_freed_with_all_that_it_has,
 	struct rowlock *idle = fake_lock(client, ROWLOCK_LEASE, 0, "c");
 	struct rowlock *bobs = fake_lock(client, ROWLOCK_LEASE, 0, "d");
 	struct rowlock *lost = fake_lock(client, ROWLOCK_LEASE, 0, "e");
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 	struct rowlock_watch *watch;
-	struct rowlock_errinfo err;
 
 	assert_ok(
 	    rowlock_watch_new(client, "a", NULL, note, NULL, &watch, &err));
@@ -209,7 +199,6 @@ FAKE(client_is_freed_with_all_that_it_has,
 	rowlock_free(lost);
 	rowlock_watch_free(watch);
 	rowlock_free(bobs);
-	fake_person_end(bob);
 }
 
 static void free_the_client(struct rowlock *lock, void *arg)
@@ -218,7 +207,7 @@ static void free_the_client(struct rowlock *lock, void *arg)
 	rowlock_client_free(arg);
 }
 
-FAKE(callback_frees_no_client, "a callback frees no client")
+FAKE("a callback frees no client")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 

@@ -12,7 +12,7 @@
 #include "hold/handle.h"
 #include "test.h"
 
-FAKE(lock_that_is_held_is_not_freed, "a lock that is held is not freed")
+FAKE("a lock that is held is not freed")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -26,13 +26,12 @@ FAKE(lock_that_is_held_is_not_freed, "a lock that is held is not freed")
 	assert_ok(rowlock_try_free(NULL, &err));
 }
 
-FAKE(lock_in_use_by_another_thread_is_not_freed,
-     "a lock in use by another thread is not freed")
+FAKE("a lock in use by another thread is not freed")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -47,14 +46,12 @@ FAKE(lock_in_use_by_another_thread_is_not_freed,
 	fake_let(FAKE_RELEASE);
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(rowlock_try_free(lock, &err));
-	fake_person_end(bob);
 }
 
-FAKE(client_with_locks_is_not_freed, "a client with locks is not freed")
+FAKE("a client with locks is not freed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_client_try_free(client, &err), ROWLOCK_EHELD, &err);
 	/* Nothing was changed. */
@@ -65,11 +62,10 @@ FAKE(client_with_locks_is_not_freed, "a client with locks is not freed")
 	assert_ok(rowlock_client_try_free(NULL, &err));
 }
 
-FAKE(client_leaves_no_session_behind, "a client leaves no session behind")
+FAKE("a client leaves no session behind")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* One that was lost and is not deleted yet, and the present one. */
@@ -91,7 +87,7 @@ FAKE(client_leaves_no_session_behind, "a client leaves no session behind")
 	assert_int_equal(fake_sessions(), 0);
 }
 
-FAKE(freep_releases_every_level, "freep releases every level")
+FAKE("freep releases every level")
 {
 	FAKE_CLIENT();
 
@@ -138,13 +134,11 @@ static unsigned int wrong_in_child(struct rowlock_client *client,
 	return wrong;
 }
 
-FAKE(attempt_is_that_of_the_hold_if_it_is_a_lease,
-     "attempt is that of the hold if it is a lease")
+FAKE("attempt is that of the hold if it is a lease")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock *row = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 	uint64_t first;
 
 	assert_true(rowlock_attempt(lock) == 0);
@@ -163,12 +157,10 @@ FAKE(attempt_is_that_of_the_hold_if_it_is_a_lease,
 	rowlock_client_free(client);
 }
 
-FAKE(reason_of_a_loss_is_there_until_the_release,
-     "the reason of a loss is there until the release")
+FAKE("the reason of a loss is there until the release")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_null(rowlock_lost_reason(lock));
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -181,8 +173,7 @@ FAKE(reason_of_a_loss_is_there_until_the_release,
 	rowlock_client_free(client);
 }
 
-FAKE(child_of_fork_is_refused_and_changes_nothing,
-     "a child of fork is refused and changes nothing")
+FAKE("a child of fork is refused and changes nothing")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	int status;
@@ -217,7 +208,7 @@ static void run_and_lose(struct rowlock *lock, void *arg)
 	fake_lease_remove(rowlock_name(lock));
 }
 
-FAKE(execute_runs_while_it_holds, "execute runs while it holds")
+FAKE("execute runs while it holds")
 {
 	FAKE_CLIENT();
 	int count = 0;

@@ -28,8 +28,7 @@ static struct rowlock_run day(void)
 				     .until_us = DAY_US };
 }
 
-FAKE(success_gives_the_lease_back_and_ends_the_window,
-     "a success gives the lease back, and ends the window")
+FAKE("a success gives the lease back, and ends the window")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -51,8 +50,7 @@ FAKE(success_gives_the_lease_back_and_ends_the_window,
 	assert_int_equal(fake_job.runs, 1);
 }
 
-FAKE(failure_lets_another_run_begin,
-     "a failure lets another run begin, up to the most")
+FAKE("a failure lets another run begin, up to the most")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -71,8 +69,7 @@ FAKE(failure_lets_another_run_begin,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(an_end_without_an_answer_is_sent_again,
-     "an end without an answer is sent again")
+FAKE("an end without an answer is sent again")
 {
 	for (int i = 0; i < 2; i++) {
 		FAKE_JOB(ROWLOCK_LEASE, 0);
@@ -87,8 +84,7 @@ FAKE(an_end_without_an_answer_is_sent_again,
 	}
 }
 
-FAKE(a_claim_without_an_answer_is_one_run,
-     "a claim without an answer is one run")
+FAKE("a claim without an answer is one run")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -101,8 +97,7 @@ FAKE(a_claim_without_an_answer_is_one_run,
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 }
 
-FAKE(an_end_that_stays_unknown_is_read_by_the_next_call,
-     "an end that stays unknown is read by the next call")
+FAKE("an end that stays unknown is read by the next call")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -120,7 +115,7 @@ FAKE(an_end_that_stays_unknown_is_read_by_the_next_call,
 	assert_false(rowlock_held(lock));
 }
 
-FAKE(a_lost_lease_notes_nothing, "a lost lease notes nothing")
+FAKE("a lost lease notes nothing")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -141,7 +136,7 @@ FAKE(a_lost_lease_notes_nothing, "a lost lease notes nothing")
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(a_lost_lease_begins_nothing, "a lost lease begins nothing")
+FAKE("a lost lease begins nothing")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -152,8 +147,7 @@ FAKE(a_lost_lease_begins_nothing, "a lost lease begins nothing")
 	assert_int_equal(fake_job.runs, 0);
 }
 
-FAKE(what_the_server_refuses_is_not_noted,
-     "what the server refuses is not noted, and the lock is held")
+FAKE("what the server refuses is not noted, and the lock is held")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -177,7 +171,7 @@ FAKE(what_the_server_refuses_is_not_noted,
 
 /* The answer to the first end is lost, and then there is no way to the server:
  * "it is not noted" would be a lie. */
-FAKE(an_end_that_was_unknown_stays_so, "an end that was unknown stays so")
+FAKE("an end that was unknown stays so")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -196,8 +190,7 @@ FAKE(an_end_that_was_unknown_stays_so, "an end that was unknown stays so")
 	assert_true(fake_job.succeeded);
 }
 
-FAKE(a_claim_that_stays_unknown_counts_once,
-     "a claim that stays unknown counts once")
+FAKE("a claim that stays unknown counts once")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -220,7 +213,7 @@ FAKE(a_claim_that_stays_unknown_counts_once,
 	assert_false(rowlock_held(lock));
 }
 
-FAKE(what_cannot_be_served_is_refused, "what cannot be served is refused")
+FAKE("what cannot be served is refused")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock *row = fake_lock(client, ROWLOCK_ROW, 0, "row");
@@ -253,8 +246,7 @@ FAKE(what_cannot_be_served_is_refused, "what cannot be served is refused")
 	fake_lock_end(row);
 }
 
-FAKE(success_that_its_transaction_noted_stays,
-     "a success that the run's own transaction noted stays")
+FAKE("a success that the run's own transaction noted stays")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -272,7 +264,7 @@ FAKE(success_that_its_transaction_noted_stays,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(what_was_not_begun_is_not_ended, "what was not begun is not ended")
+FAKE("what was not begun is not ended")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_run run = day();
@@ -293,8 +285,7 @@ static int work_and_hold_on(struct rowlock *lock, void *arg)
 }
 
 /* Levels that the work has left are one, a server that is away another. */
-FAKE(execute_notes_the_end_in_spite_of_obstacles,
-     "execute notes the end in spite of obstacles")
+FAKE("execute notes the end in spite of obstacles")
 {
 	FAKE_CLIENT();
 	const struct rowlock_run window = day();
@@ -317,7 +308,7 @@ static int work(struct rowlock *lock, void *arg)
 	return *(int *) arg == 1 ? 5 : 0;
 }
 
-FAKE(execute_runs_until_it_succeeds, "execute runs until it succeeds")
+FAKE("execute runs until it succeeds")
 {
 	FAKE_CLIENT();
 	const struct rowlock_run window = day();
@@ -342,7 +333,7 @@ FAKE(execute_runs_until_it_succeeds, "execute runs until it succeeds")
 
 CASE_MAIN(case_main)
 
-FAKE(runs_are_kept_as_the_caller_says, "runs are kept as the caller says")
+FAKE("runs are kept as the caller says")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	const uint64_t asked[] = { 0, 1, 1000 }, kept[] = { 20, 1, 1000 };
@@ -371,7 +362,7 @@ static int count_run(const struct rowlock_run_entry *entry, void *arg)
 	return entry->nth == 3;
 }
 
-FAKE(runs_are_listed_page_by_page, "runs are listed page by page")
+FAKE("runs are listed page by page")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
@@ -392,8 +383,7 @@ FAKE(runs_are_listed_page_by_page, "runs are listed page by page")
 	assert_int_equal(fake_count(FAKE_JOB_LIST), 4);
 }
 
-FAKE(a_list_of_runs_tells_of_a_server_that_refuses,
-     "a list of runs tells of a server that refuses")
+FAKE("a list of runs tells of a server that refuses")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;

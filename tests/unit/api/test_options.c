@@ -21,7 +21,6 @@ static void refuse(const struct rowlock_client_options *options,
 		   const char *words)
 {
 	struct rowlock_client *client = NULL;
-	struct rowlock_errinfo err;
 
 	assert_code(rowlock_client_new(options, &client, &err), ROWLOCK_EINVAL,
 		    &err);
@@ -55,16 +54,15 @@ int __wrap_gethostname(char *name, size_t size)
 	return 0;
 }
 
-FAKE(client_names_its_server, "a client names its server")
+FAKE("a client names its server")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 
 	assert_string_equal(rowlock_client_server(client), "fake:3306");
-	fake_client_end(client);
 }
 
 /* It goes to the server, where people read it. */
-FAKE(host_name_is_made_printable, "the host's name is made printable")
+FAKE("the host's name is made printable")
 {
 	static const struct {
 		const char *name;
@@ -88,8 +86,7 @@ FAKE(host_name_is_made_printable, "the host's name is made printable")
 }
 
 /* The user of the program chose its name; the server's column has an end. */
-FAKE(name_of_the_program_is_cut_to_what_fits,
-     "the name of the program is cut to what fits")
+FAKE("the name of the program is cut to what fits")
 {
 	char *before = program_invocation_short_name;
 	struct rowlock_client *client;
@@ -116,18 +113,17 @@ static unsigned int first_free_descriptor(void)
 	return (unsigned int) fd;
 }
 
-FAKE(client_without_descriptors_says_so, "a client without descriptors says so")
+FAKE("a client without descriptors says so")
 {
 	struct rowlock_client_options options = fake_options();
 	unsigned int lowest = first_free_descriptor();
-	struct rowlock_client *client = NULL;
+	FAKE_CLIENT_AS(client, NULL);
 	unsigned int refused = 0;
 	struct rlimit before;
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	for (unsigned int more = 0; !client && more < 64; more++) {
 		struct rlimit few = before;
-		struct rowlock_errinfo err;
 		int code;
 
 		few.rlim_cur = lowest + more;
@@ -143,11 +139,9 @@ FAKE(client_without_descriptors_says_so, "a client without descriptors says so")
 	}
 	/* One for the sockets' ends, two for each thread that sleeps. */
 	assert_true(refused > 5);
-	fake_client_end(client);
 }
 
-FAKE(numbers_outside_their_range_are_refused,
-     "numbers outside their range are refused")
+FAKE("numbers outside their range are refused")
 {
 	static const struct limit limits[] = {
 		{ "ttl_ms", offsetof(struct rowlock_client_options, ttl_ms),
@@ -185,8 +179,7 @@ FAKE(numbers_outside_their_range_are_refused,
 	}
 }
 
-FAKE(bounds_of_a_turn_may_be_0_and_have_limits,
-     "the bounds of a turn may be 0 and have limits")
+FAKE("the bounds of a turn may be 0 and have limits")
 {
 	struct rowlock_client_options options = fake_options();
 
@@ -201,7 +194,7 @@ FAKE(bounds_of_a_turn_may_be_0_and_have_limits,
 	allow(&options);
 }
 
-FAKE(size_of_a_group_has_limits, "the size of a group has limits")
+FAKE("the size of a group has limits")
 {
 	struct rowlock_client_options options = fake_options();
 
@@ -213,8 +206,7 @@ FAKE(size_of_a_group_has_limits, "the size of a group has limits")
 	allow(&options);
 }
 
-FAKE(reap_interval_is_never_or_not_too_often,
-     "the reap interval is never, or not too often")
+FAKE("the reap interval is never, or not too often")
 {
 	struct rowlock_client_options options = fake_options();
 
@@ -224,8 +216,7 @@ FAKE(reap_interval_is_never_or_not_too_often,
 	allow(&options);
 }
 
-FAKE(what_does_not_fit_together_is_refused,
-     "what does not fit together is refused")
+FAKE("what does not fit together is refused")
 {
 	struct rowlock_client_options options = fake_options();
 	char program[300];
@@ -246,7 +237,7 @@ FAKE(what_does_not_fit_together_is_refused,
 	allow(&options);
 }
 
-FAKE(plugins_are_listed_by_their_names, "plugins are listed by their names")
+FAKE("plugins are listed by their names")
 {
 	static const char *const bad[] = { "",     ",",   "a,",  ",a",
 					   "a,,b", "a b", "a;b", "a/b" };
@@ -262,7 +253,7 @@ FAKE(plugins_are_listed_by_their_names, "plugins are listed by their names")
 	allow(&options);
 }
 
-FAKE(strings_and_sizes_are_copied, "strings and sizes are copied")
+FAKE("strings and sizes are copied")
 {
 	char dsn[] = "host=fake";
 	char program[] = "worker";
@@ -286,12 +277,10 @@ FAKE(strings_and_sizes_are_copied, "strings and sizes are copied")
 	fake_client_end(client);
 }
 
-FAKE(server_that_cannot_serve_is_refused_at_once,
-     "a server that cannot serve is refused at once")
+FAKE("a server that cannot serve is refused at once")
 {
 	const struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client = NULL;
-	struct rowlock_errinfo err;
 
 	fake_server.read_only = true;
 	assert_code(rowlock_client_new(&options, &client, &err),
@@ -309,8 +298,7 @@ FAKE(server_that_cannot_serve_is_refused_at_once,
 	assert_null(client);
 }
 
-CASE(option_file_is_found_from_another_directory,
-     "an option file is found from another directory")
+CASE("an option file is found from another directory")
 {
 	char directory[] = "/tmp/rowlock-options-XXXXXX";
 	struct rowlock_client_options options = fake_options();
@@ -346,8 +334,7 @@ static void count_warnings(enum rowlock_log_level level, const char *message,
 		warnings++;
 }
 
-CASE(login_that_may_not_come_back_is_reported_once,
-     "a login that may not come back is reported once")
+CASE("a login that may not come back is reported once")
 {
 	struct rowlock_client_options options = fake_options();
 
@@ -360,7 +347,7 @@ CASE(login_that_may_not_come_back_is_reported_once,
 	assert_int_equal(warnings, 1);
 }
 
-FAKE(locks_options_have_limits, "a lock's options have limits")
+FAKE("a lock's options have limits")
 {
 	FAKE_CLIENT();
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -413,7 +400,7 @@ FAKE(locks_options_have_limits, "a lock's options have limits")
 	allow_lock();
 }
 
-FAKE(bad_names_are_refused_by_name, "bad names are refused by name")
+FAKE("bad names are refused by name")
 {
 	FAKE_CLIENT();
 	static const char *const names[] = { "", "a ", "a\nb", "\xff",
@@ -440,14 +427,12 @@ FAKE(bad_names_are_refused_by_name, "bad names are refused by name")
 	assert_null(lock);
 }
 
-FAKE(row_is_refused_where_there_are_several_writers,
-     "row is refused where there are several writers")
+FAKE("row is refused where there are several writers")
 {
 	struct rowlock_options row = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	row.strategy = ROWLOCK_ROW;
 	for (int i = 0; i < 2; i++) {
@@ -470,8 +455,7 @@ static int count_entry(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-FAKE(listing_and_reaping_check_their_options,
-     "listing and reaping check their options")
+FAKE("listing and reaping check their options")
 {
 	FAKE_CLIENT();
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;

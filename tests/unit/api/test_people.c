@@ -22,10 +22,10 @@ static const struct fake_answer pending = { .given = true,
 static const struct fake_answer no_conn = { .given = true,
 					    .result = ROWLOCK_ECONNECT };
 
-static void assert_says(const struct rowlock_errinfo *err, const char *part)
+static void assert_says(const struct rowlock_errinfo *error, const char *part)
 {
-	if (!strstr(err->message, part))
-		fail_msg("'%s' does not say '%s'", err->message, part);
+	if (!strstr(error->message, part))
+		fail_msg("'%s' does not say '%s'", error->message, part);
 }
 
 /* A client whose keeper has its connections: the next that asks the pool for
@@ -56,14 +56,12 @@ static int note(const struct rowlock_entry *entry, void *arg)
 	return 0;
 }
 
-FAKE(list_tells_of_a_server_that_refuses,
-     "a list tells of a server that refuses")
+FAKE("a list tells of a server that refuses")
 {
 	static const enum fake_op ops[] = { FAKE_LIST, FAKE_LIST_ROWS,
 					    FAKE_PROBE };
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, settled_client());
 	struct told told = { 0 };
 
 	options.flags = ROWLOCK_LIST_PROBE;
@@ -83,15 +81,12 @@ FAKE(list_tells_of_a_server_that_refuses,
 	assert_code(rowlock_list(client, &options, note, &told, &err),
 		    ROWLOCK_ECONNECT, &err);
 	assert_int_equal(told.count, 4);
-	fake_client_end(client);
 }
 
-FAKE(list_tells_of_one_strategy_if_asked_so,
-     "a list tells of one strategy if asked so")
+FAKE("a list tells of one strategy if asked so")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, settled_client());
 	struct told told = { 0 };
 
 	options.flags = ROWLOCK_LIST_LEASES;
@@ -105,15 +100,12 @@ FAKE(list_tells_of_one_strategy_if_asked_so,
 	assert_ok(rowlock_list(client, &options, note, &told, &err));
 	assert_int_equal(told.count, 201);
 	assert_string_equal(fake_call(FAKE_LIST_ROWS, 0).name, "100!%!_!!");
-	fake_client_end(client);
 }
 
-FAKE(probe_tells_of_more_rows_than_fit_at_first,
-     "a probe tells of more rows than fit at first")
+FAKE("a probe tells of more rows than fit at first")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, settled_client());
 	struct told told = { 0 };
 
 	options.flags = ROWLOCK_LIST_ROWS | ROWLOCK_LIST_PROBE;
@@ -123,7 +115,6 @@ FAKE(probe_tells_of_more_rows_than_fit_at_first,
 	assert_string_equal(told.last, "name 199");
 	/* The fake has locked none but what is not in the list. */
 	assert_int_equal(told.state, ROWLOCK_STATE_HELD);
-	fake_client_end(client);
 }
 
 static int note_first(const struct rowlock_entry *entry, void *arg)
@@ -132,12 +123,10 @@ static int note_first(const struct rowlock_entry *entry, void *arg)
 	return 1;
 }
 
-FAKE(list_ends_where_its_function_says_so,
-     "a list ends where its function says so")
+FAKE("a list ends where its function says so")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, settled_client());
 	struct told told = { 0 };
 
 	fake_leases_listed = fake_rows_listed = 200;
@@ -150,15 +139,14 @@ FAKE(list_ends_where_its_function_says_so,
 	options.flags |= ROWLOCK_LIST_PROBE;
 	assert_ok(rowlock_list(client, &options, note_first, &told, &err));
 	assert_int_equal(told.count, 3);
-	fake_client_end(client);
 }
 
-FAKE(wrong_options_are_refused, "wrong options are refused")
+FAKE("wrong options are refused")
 {
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_reap_options reap = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = 1 };
-	struct rowlock_client *client = settled_client();
+	FAKE_CLIENT_AS(client, settled_client());
 
 	assert_code(rowlock_list(client, NULL, NULL, NULL, NULL),
 		    ROWLOCK_EINVAL, NULL);
@@ -183,16 +171,13 @@ FAKE(wrong_options_are_refused, "wrong options are refused")
 	assert_code(rowlock_reap(client, &reap, NULL, NULL), ROWLOCK_EINVAL,
 		    NULL);
 	assert_int_equal(fake_count(FAKE_LIST) + fake_count(FAKE_SESSIONS), 0);
-	fake_client_end(client);
 }
 
 /* The holder does not know that it was broken, and nobody asks for the name. */
-FAKE(break_ends_the_connection_that_keeps_the_bell,
-     "a break ends the connection that keeps the bell")
+FAKE("a break ends the connection that keeps the bell")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 
 	options.flags ^= ROWLOCK_POLL;
 	client = fake_client_with(&options);
@@ -219,15 +204,15 @@ FAKE(break_ends_the_connection_that_keeps_the_bell,
 /* ---------------------------------------------------------------- break */
 
 /* What was being done, once, and to which name. */
-static void assert_begins(const struct rowlock_errinfo *err, const char *words)
+static void assert_begins(const struct rowlock_errinfo *error,
+			  const char *words)
 {
-	assert_says(err, words);
-	assert_ptr_equal(strstr(err->message, words), err->message);
-	assert_null(strstr(err->message + 1, "break"));
+	assert_says(error, words);
+	assert_ptr_equal(strstr(error->message, words), error->message);
+	assert_null(strstr(error->message + 1, "break"));
 }
 
-FAKE(break_tells_of_a_server_that_refuses,
-     "a break tells of a server that refuses")
+FAKE("a break tells of a server that refuses")
 {
 	static const struct {
 		enum rowlock_strategy strategy;
@@ -237,8 +222,7 @@ FAKE(break_tells_of_a_server_that_refuses,
 		{ ROWLOCK_LEASE, FAKE_END, "break 'job' (lease): " },
 		{ ROWLOCK_ROW, FAKE_BREAK_ROW, "break 'job' (row): " },
 	};
-	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, settled_client());
 
 	fake_lease_add("job", 7, 77);
 	fake_row_lock("job");
@@ -279,17 +263,15 @@ FAKE(break_tells_of_a_server_that_refuses,
 	assert_int_equal(fake_row("job"), 0);
 	assert_code(rowlock_break(client, ROWLOCK_ROW, "job", &err),
 		    ROWLOCK_ENOTHELD, &err);
-	fake_client_end(client);
 }
 
 /* ----------------------------------------------------------------- reap */
 
-FAKE(reap_drops_old_tokens_once_an_hour, "reap drops old tokens once an hour")
+FAKE("reap drops old tokens once an hour")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, settled_client());
 
 	fake_tokens_old(7);
 	options.batch = 3;
@@ -304,15 +286,12 @@ FAKE(reap_drops_old_tokens_once_an_hour, "reap drops old tokens once an hour")
 	fake_advance(1);
 	assert_ok(rowlock_reap(client, &options, &result, &err));
 	assert_int_equal(result.tokens, 1);
-	fake_client_end(client);
 }
 
 /* There a draw's lock on the floor excludes on its own node only. */
-FAKE(nothing_is_collected_where_many_write,
-     "nothing is collected where many write")
+FAKE("nothing is collected where many write")
 {
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_errinfo err;
 
 	for (int i = 0; i < 2; i++) {
 		struct rowlock_client *client;
@@ -329,13 +308,11 @@ FAKE(nothing_is_collected_where_many_write,
 	fake_server.multi_primary = false;
 }
 
-FAKE(token_that_cannot_be_dropped_ends_the_pass,
-     "a token that cannot be dropped ends the pass")
+FAKE("a token that cannot be dropped ends the pass")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, settled_client());
 
 	fake_tokens_old(2);
 	options.batch = 1;
@@ -345,16 +322,14 @@ FAKE(token_that_cannot_be_dropped_ends_the_pass,
 	assert_ok(rowlock_reap(client, &options, &result, &err));
 	assert_int_equal(result.tokens, 0);
 	assert_int_equal(fake_count(FAKE_DROP_TOKEN), 1);
-	fake_client_end(client);
 }
 
-FAKE(reap_tells_of_a_server_that_refuses, "reap tells of a server that refuses")
+FAKE("reap tells of a server that refuses")
 {
 	static const enum fake_op ops[] = { FAKE_SESSIONS, FAKE_DEAD,
 					    FAKE_TOKENS };
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *client = settled_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, settled_client());
 
 	fake_session_add(77);
 	fake_session_expire(77);
@@ -371,7 +346,6 @@ FAKE(reap_tells_of_a_server_that_refuses, "reap tells of a server that refuses")
 	fake_next(FAKE_GET, no_conn);
 	assert_code(rowlock_reap(client, NULL, NULL, &err), ROWLOCK_ECONNECT,
 		    &err);
-	fake_client_end(client);
 }
 
 /* Time goes by in steps, however long the thread takes to notice. */
@@ -394,7 +368,7 @@ static void count_warnings(enum rowlock_log_level level, const char *message,
 		warnings++;
 }
 
-FAKE(reaper_that_fails_says_so_once, "a reaper that fails says so once")
+FAKE("a reaper that fails says so once")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -414,7 +388,7 @@ FAKE(reaper_that_fails_says_so_once, "a reaper that fails says so once")
 	assert_int_equal(warnings, 2);
 }
 
-FAKE(reaper_among_many_reaps_rarely, "a reaper among many reaps rarely")
+FAKE("a reaper among many reaps rarely")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;

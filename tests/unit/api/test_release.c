@@ -30,8 +30,7 @@ static bool is_gone(void *arg)
 	return fake_lease("job") != *(uint64_t *) arg;
 }
 
-FAKE(release_is_one_statement_with_the_attempt,
-     "a release is one statement with the attempt")
+FAKE("a release is one statement with the attempt")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -48,7 +47,7 @@ FAKE(release_is_one_statement_with_the_attempt,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(release_without_a_hold_is_refused, "a release without a hold is refused")
+FAKE("a release without a hold is refused")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token;
@@ -62,8 +61,7 @@ FAKE(release_without_a_hold_is_refused, "a release without a hold is refused")
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
 }
 
-FAKE(release_without_an_answer_is_sent_again,
-     "a release without an answer is sent again")
+FAKE("a release without an answer is sent again")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -84,7 +82,6 @@ static void befall(uint64_t max_hold_ms, void (*befalls)(struct rowlock *lock),
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = client_without_handover();
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 
 	options.max_hold_ms = max_hold_ms;
@@ -133,13 +130,11 @@ static void leave_it(struct rowlock *lock)
 
 /* The look behind a heartbeat leaves out a row that a transaction may be giving
  * back. A row that somebody has deleted by hand is then missed later. */
-FAKE(release_of_a_row_that_was_left_out_tells_no_more,
-     "a release of a row that was left out tells no more")
+FAKE("a release of a row that was left out tells no more")
 {
-	struct rowlock_client *client = client_without_handover();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, client_without_handover());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "other");
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
@@ -162,14 +157,11 @@ FAKE(release_of_a_row_that_was_left_out_tells_no_more,
 			    i ? 0 : ROWLOCK_EUNKNOWN, &err);
 		assert_ok(rowlock_release(other, &err));
 	}
-	fake_lock_end(other);
-	fake_end(lock, client);
 }
 
 /* A row that is gone need not have been deleted by one of two DELETEs of ours.
  */
-FAKE(release_without_an_answer_tells_no_more_than_it_knows,
-     "a release without an answer tells no more than it knows")
+FAKE("a release without an answer tells no more than it knows")
 {
 	befall(0, break_it, ROWLOCK_EUNKNOWN);
 	befall(0, evict_it, ROWLOCK_EUNKNOWN);
@@ -181,12 +173,10 @@ FAKE(release_without_an_answer_tells_no_more_than_it_knows,
 
 /* The session's count is compared with the one that was known when the hold was
  * let go. A break that is being looked up may have been of this hold. */
-FAKE(release_during_a_look_for_breaks_tells_no_more,
-     "a release during a look for breaks tells no more")
+FAKE("a release during a look for breaks tells no more")
 {
-	struct rowlock_client *client = client_without_handover();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, client_without_handover());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	break_it(lock);
@@ -195,18 +185,14 @@ FAKE(release_during_a_look_for_breaks_tells_no_more,
 	fake_next(FAKE_RELEASE, lost_before);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_EUNKNOWN, &err);
 	fake_let(FAKE_LEASES_OF);
-	fake_end(lock, client);
 }
 
-FAKE(release_that_never_gets_an_answer_goes_to_the_chores,
-     "a release that never gets an answer goes to the chores")
+FAKE("a release that never gets an answer goes to the chores")
 {
-	struct rowlock_client *client = client_without_handover();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *next =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, client_without_handover());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(next, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_PERSON(bob);
 	uint64_t attempt;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -229,14 +215,9 @@ FAKE(release_that_never_gets_an_answer_goes_to_the_chores,
 	assert_true(fake_lease("job") != attempt);
 	assert_int_equal(rowlock_held(next), 1);
 	assert_ok(rowlock_release(next, &err));
-	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_lock_end(next);
-	fake_client_end(client);
 }
 
-FAKE(release_in_others_way_is_tried_again,
-     "a release in others' way is tried again")
+FAKE("a release in others' way is tried again")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -260,8 +241,7 @@ FAKE(release_in_others_way_is_tried_again,
 			 fake_call(FAKE_RELEASE, 0).conn);
 }
 
-FAKE(release_of_a_row_that_is_gone_says_lost,
-     "a release of a row that is gone says lost")
+FAKE("a release of a row that is gone says lost")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -276,14 +256,12 @@ FAKE(release_of_a_row_that_is_gone_says_lost,
 }
 
 /* Its time comes up at one of the looks at the clock that a release makes. */
-FAKE(release_that_finds_the_time_up_says_why,
-     "a release that finds the time up says why")
+FAKE("a release that finds the time up says why")
 {
 	for (unsigned int look = 1; look <= 2; look++) {
 		struct rowlock_client *client = fake_client();
 		struct rowlock *lock =
 		    fake_lock(client, ROWLOCK_LEASE, 0, "job");
-		struct rowlock_errinfo err;
 
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		fake_creep_at_look(look, 27000);
@@ -295,14 +273,11 @@ FAKE(release_that_finds_the_time_up_says_why,
 	}
 }
 
-FAKE(handle_whose_hold_was_lost_cannot_release_the_next,
-     "a handle whose hold was lost cannot release the next")
+FAKE("a handle whose hold was lost cannot release the next")
 {
 	FAKE_CLIENT();
-	struct rowlock *old =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock *new =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	FAKE_LOCK(old, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	FAKE_LOCK(new, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 
 	assert_ok(rowlock_acquire(old, 0, &err));
 	fake_lease_remove("job");
@@ -316,12 +291,9 @@ FAKE(handle_whose_hold_was_lost_cannot_release_the_next,
 	assert_ok(rowlock_acquire(old, 0, &err));
 	assert_ok(rowlock_release(old, &err));
 	assert_ok(rowlock_release(new, &err));
-	fake_lock_end(old);
-	fake_lock_end(new);
 }
 
-FAKE(every_level_of_a_lost_hold_is_released,
-     "every level of a lost hold is released")
+FAKE("every level of a lost hold is released")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -337,16 +309,13 @@ FAKE(every_level_of_a_lost_hold_is_released,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(next_waiters_turn_comes_when_the_server_has_answered,
-     "the next waiter's turn comes when the server answered")
+FAKE("the next waiter's turn comes when the server answered")
 {
-	struct rowlock_client *client = client_without_handover();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
-	struct fake_person *eve = fake_person();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, client_without_handover());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_LOCK(next, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
+	FAKE_PERSON(eve);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, next, ROWLOCK_FOREVER);
@@ -364,11 +333,6 @@ FAKE(next_waiters_turn_comes_when_the_server_has_answered,
 	assert_true(fake_call(FAKE_ACQUIRE, 1).order >
 		    fake_call(FAKE_RELEASE, 0).order);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, next, 0), 0);
-	fake_person_end(bob);
-	fake_person_end(eve);
-	fake_lock_end(lock);
-	fake_lock_end(next);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

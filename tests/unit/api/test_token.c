@@ -15,7 +15,6 @@ static const struct fake_answer no_answer = { .given = true,
 
 static uint64_t token_of(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
 	uint64_t token = 0;
 
 	assert_ok(rowlock_token(lock, &token, &err));
@@ -23,7 +22,7 @@ static uint64_t token_of(struct rowlock *lock)
 	return token;
 }
 
-FAKE(token_is_drawn_once_for_each_hold, "a token is drawn once for each hold")
+FAKE("a token is drawn once for each hold")
 {
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
@@ -32,7 +31,6 @@ FAKE(token_is_drawn_once_for_each_hold, "a token is drawn once for each hold")
 		struct rowlock_client *client;
 		struct rowlock *a;
 		struct rowlock *b;
-		struct rowlock_errinfo err;
 		uint64_t last = 0;
 
 		fake_setup(state);
@@ -59,8 +57,7 @@ FAKE(token_is_drawn_once_for_each_hold, "a token is drawn once for each hold")
 }
 
 /* It took over without the last commits, and its clock is behind. */
-FAKE(server_that_has_lost_the_tokens_is_told_of_them,
-     "a server that has lost the tokens is told of them")
+FAKE("a server that has lost the tokens is told of them")
 {
 	static const struct {
 		enum rowlock_strategy strategy;
@@ -74,7 +71,6 @@ FAKE(server_that_has_lost_the_tokens_is_told_of_them,
 	for (size_t i = 0; i < TEST_SIZE(ways); i++) {
 		struct rowlock_client *client;
 		struct rowlock *lock;
-		struct rowlock_errinfo err;
 		uint64_t last = 0;
 
 		fake_setup(state);
@@ -102,8 +98,7 @@ FAKE(server_that_has_lost_the_tokens_is_told_of_them,
 }
 
 /* The hold may be over by the time that the server is told. */
-FAKE(token_that_is_too_small_is_not_shown,
-     "a token that is too small is not shown")
+FAKE("a token that is too small is not shown")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token = 99;
@@ -124,8 +119,7 @@ FAKE(token_that_is_too_small_is_not_shown,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(token_of_a_hold_that_ends_meanwhile_is_not_shown,
-     "the token of a hold that ends meanwhile is not shown")
+FAKE("the token of a hold that ends meanwhile is not shown")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token = 99;
@@ -138,8 +132,7 @@ FAKE(token_of_a_hold_that_ends_meanwhile_is_not_shown,
 	assert_int_equal(rowlock_held(lock), 0);
 }
 
-FAKE(stale_holder_draws_nothing_and_learns_it,
-     "a stale holder draws nothing and learns it")
+FAKE("a stale holder draws nothing and learns it")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token = 99;
@@ -165,8 +158,7 @@ static unsigned int gets_of(int bay)
 }
 
 /* What is drawn in a transaction is drawn again after its rollback. */
-FAKE(row_token_is_drawn_where_each_statement_commits,
-     "a row token is drawn where each statement commits")
+FAKE("a row token is drawn where each statement commits")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -178,8 +170,7 @@ FAKE(row_token_is_drawn_where_each_statement_commits,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(row_token_is_confirmed_on_the_holds_connection,
-     "a row token is confirmed on the hold's connection")
+FAKE("a row token is confirmed on the hold's connection")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	uint64_t token = 99;
@@ -200,7 +191,7 @@ FAKE(row_token_is_confirmed_on_the_holds_connection,
 	assert_int_equal(rowlock_held(lock), 0);
 }
 
-FAKE(draw_is_tried_again, "a draw is tried again")
+FAKE("a draw is tried again")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	static const int results[] = { RLK_BUSY, RLK_CONFLICT, RLK_KILLED,
@@ -216,7 +207,7 @@ FAKE(draw_is_tried_again, "a draw is tried again")
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(refused_draw_may_be_asked_again, "a refused draw may be asked again")
+FAKE("a refused draw may be asked again")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t token;
@@ -232,8 +223,7 @@ FAKE(refused_draw_may_be_asked_again, "a refused draw may be asked again")
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(token_with_grant_is_there_or_there_is_no_hold,
-     "a token with the grant is there, or there is no hold")
+FAKE("a token with the grant is there, or there is no hold")
 {
 	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
 	const struct fake_answer refused = { .given = true,
@@ -268,13 +258,11 @@ FAKE(token_with_grant_is_there_or_there_is_no_hold,
 
 /* As if it had been drawn by itself, it has its bell, and what cannot pass is
  * not tried for ever. */
-FAKE(token_with_grant_takes_the_bell_too,
-     "a token with the grant takes the bell, too")
+FAKE("a token with the grant takes the bell, too")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	options.wait_connections = 4;
 	options.flags ^= ROWLOCK_POLL;
@@ -292,10 +280,7 @@ FAKE(token_with_grant_takes_the_bell_too,
 static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,
 					     int times)
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
 
 	for (int i = 1; i <= times; i++) {
 		assert_true(client->unshared_until_ms == 0);
@@ -319,11 +304,9 @@ static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,
 		assert_ok(rowlock_release(lock, &err));
 		assert_int_equal(fake_count(FAKE_BATCH), times + i);
 	}
-	fake_end(lock, client);
 }
 
-FAKE(packets_of_one_that_do_not_pass_are_given_up,
-     "packets of one that do not pass are given up")
+FAKE("packets of one that do not pass are given up")
 {
 	static const struct fake_answer syntax = { .given = true,
 						   .skip = true,
@@ -341,8 +324,7 @@ FAKE(packets_of_one_that_do_not_pass_are_given_up,
 /* The callbacks of a client run one after the other. */
 static void lose_another(struct rowlock_client *client)
 {
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "other");
-	struct rowlock_errinfo err;
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "other");
 	_Atomic int told = 0;
 
 	rowlock_on_lost(lock, fake_count_loss, (void *) &told);
@@ -350,11 +332,9 @@ static void lose_another(struct rowlock_client *client)
 	fake_lease_remove("other");
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	fake_until(fake_is_one, (void *) &told);
-	fake_lock_end(lock);
 }
 
-FAKE(grant_lost_before_its_token_is_asked_for_again,
-     "a grant that is lost before its token is drawn is asked for again")
+FAKE("a grant that is lost before its token is drawn is asked for again")
 {
 	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
 	_Atomic int told = 0;
@@ -384,13 +364,10 @@ static struct rowlock_client *client_without_packets(void)
 	return fake_client_with(&options);
 }
 
-FAKE(grant_lost_at_the_deadline_is_no_loss_to_the_caller,
-     "a grant that is lost at the deadline leaves nothing to release")
+FAKE("a grant that is lost at the deadline leaves nothing to release")
 {
-	struct rowlock_client *client = client_without_packets();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, client_without_packets());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 
 	fake_always(FAKE_BEAT, no_answer);
 	fake_next(FAKE_DRAW, (struct fake_answer){ .creep_ms = 27000 });
@@ -398,19 +375,15 @@ FAKE(grant_lost_at_the_deadline_is_no_loss_to_the_caller,
 	assert_non_null(strstr(err.message, "'job'"));
 	/* There is nothing to release. */
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
-	fake_end(lock, client);
 }
 
 /* It is not meant for the next acquire. */
-FAKE(cancel_behind_the_grant_is_forgotten,
-     "a cancel that comes behind the grant is forgotten")
+FAKE("a cancel that comes behind the grant is forgotten")
 {
-	struct rowlock_client *client = client_without_packets();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE,
-		      ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_OWNER_HANDLE, "job");
-	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, client_without_packets());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE,
+		  ROWLOCK_TOKEN_WITH_GRANT | ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_DRAW, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 10000);
@@ -421,16 +394,13 @@ FAKE(cancel_behind_the_grant_is_forgotten,
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* KILL is refused, so the wait for the row goes on beyond its time. */
-FAKE(grant_that_comes_too_late_for_its_token_is_given_back,
-     "a grant that comes too late for its token is given back")
+FAKE("a grant that comes too late for its token is given back")
 {
 	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_next(FAKE_KILL_QUERY, (struct fake_answer){
@@ -450,14 +420,12 @@ FAKE(grant_that_comes_too_late_for_its_token_is_given_back,
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_person_end(bob);
 }
 
-FAKE(token_with_grant_does_not_wait_for_a_ping_that_hangs,
-     "a token with the grant does not wait for a ping that hangs")
+FAKE("a token with the grant does not wait for a ping that hangs")
 {
 	FAKE_JOB(ROWLOCK_ROW, ROWLOCK_TOKEN_WITH_GRANT);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_unlock("job");
 	fake_next(FAKE_DRAW, (struct fake_answer){ .wait = true });
@@ -472,18 +440,14 @@ FAKE(token_with_grant_does_not_wait_for_a_ping_that_hangs,
 	assert_code(fake_hear(bob, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_let(FAKE_CONFIRM);
-	fake_person_end(bob);
 }
 
-FAKE(draw_without_a_connection_in_time_is_a_wait_that_was_too_short,
-     "a draw without a connection in time is a wait that was too short")
+FAKE("a draw without a connection in time is a wait that was too short")
 {
-	struct rowlock_client *client = client_without_packets();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_CLIENT_AS(client, client_without_packets());
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	const struct fake_answer none = { .given = true,
 					  .result = ROWLOCK_ETIMEDOUT };
-	struct rowlock_errinfo err;
 
 	/* The session is there from now on. */
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -499,7 +463,6 @@ FAKE(draw_without_a_connection_in_time_is_a_wait_that_was_too_short,
 	fake_next(FAKE_GET, none);
 	fake_next(FAKE_GET, none); /* nor aside */
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
-	fake_end(lock, client);
 }
 
 CASE_MAIN(case_main)

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking which leases were broken, when there are many or memory is short.
+ * Breaks: looking which leases were broken, when there are many or memory is
+ * short; and of a row hold of the client's own, which needs no look who has it,
+ * and no right.
  */
 #include "fake/fake.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "fake/memory.h"
 #include "test.h"
@@ -17,7 +21,6 @@ static char names[HOLDS][16];
 static struct rowlock_client *hold_many(void)
 {
 	struct rowlock_client *client = fake_client();
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < HOLDS; i++) {
 		snprintf(names[i], sizeof(names[i]), "job %zu", i);
@@ -48,7 +51,7 @@ static void expect_one_loss(void)
 		assert_int_equal(rowlock_held(locks[i]), i != 3);
 }
 
-FAKE(one_of_many_is_found, "one of many is found")
+FAKE("one of many is found")
 {
 	struct rowlock_client *client = hold_many();
 
@@ -59,7 +62,7 @@ FAKE(one_of_many_is_found, "one of many is found")
 }
 
 /* No count of breaks tells of a row that somebody has deleted. */
-FAKE(row_that_went_is_missed, "a row that went is missed")
+FAKE("a row that went is missed")
 {
 	struct rowlock_client *client = hold_many();
 
@@ -70,8 +73,7 @@ FAKE(row_that_went_is_missed, "a row that went is missed")
 }
 
 /* A statement for all of them, behind each beat. */
-FAKE(rows_that_are_there_take_one_look_a_beat,
-     "rows that are there take one look a beat")
+FAKE("rows that are there take one look a beat")
 {
 	struct rowlock_client *client = hold_many();
 
@@ -85,7 +87,7 @@ FAKE(rows_that_are_there_take_one_look_a_beat,
 	end(client);
 }
 
-FAKE(look_without_memory_is_made_again, "a look without memory is made again")
+FAKE("a look without memory is made again")
 {
 	struct rowlock_client *client = hold_many();
 
@@ -101,8 +103,7 @@ FAKE(look_without_memory_is_made_again, "a look without memory is made again")
 }
 
 /* More than ours can be: such a server is not believed in the rest either. */
-FAKE(look_that_tells_of_too_many_is_made_again,
-     "a look that tells of too many is made again")
+FAKE("a look that tells of too many is made again")
 {
 	struct rowlock_client *client = hold_many();
 
@@ -114,6 +115,80 @@ FAKE(look_that_tells_of_too_many_is_made_again,
 	fake_leases_lied = 1000;
 	expect_one_loss();
 	end(client);
+}
+
+/* -------------------------------------------------------------- its own */
+
+static bool job_is_free(void *arg)
+{
+	(void) arg;
+	return fake_row("job") == 0;
+}
+
+FAKE("an own row is ended without a look who has it")
+{
+	FAKE_CLIENT();
+	FAKE_LOCK(lock, client, ROWLOCK_ROW, 0, "job");
+	FAKE_LOCK(next, client, ROWLOCK_ROW, 0, "job");
+	FAKE_PERSON(bob);
+	_Atomic int told = 0;
+
+	rowlock_on_lost(lock, fake_count_loss, &told);
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+	/* Its account may not. */
+	fake_always(FAKE_BREAK_ROW,
+		    (struct fake_answer){
+			.given = true, .skip = true, .result = RLK_REFUSED });
+	assert_ok(rowlock_break(client, ROWLOCK_ROW, "job", &err));
+	assert_int_equal(fake_row("job"), 0);
+	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_equal(fake_count(FAKE_BREAK_ROW), 0);
+	fake_until(fake_is_one, &told);
+	assert_ok(rowlock_acquire(next, 0, &err));
+	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
+		    NULL);
+	assert_ok(rowlock_verify(next, &err));
+	assert_ok(rowlock_release(next, &err));
+	/* It is nobody's now: asked as any other. */
+	assert_code(rowlock_break(client, ROWLOCK_ROW, "job", &err),
+		    ROWLOCK_EDB, &err);
+}
+
+FAKE("an owner that talks to the server is not waited for")
+{
+	FAKE_JOB(ROWLOCK_ROW, 0);
+	FAKE_PERSON(bob);
+
+	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
+	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_VERIFY, lock, 0);
+	fake_await(FAKE_CONFIRM, 1);
+	assert_ok(rowlock_break(client, ROWLOCK_ROW, "job", &err));
+	assert_int_equal(fake_row("job"), 0);
+	assert_true(fake_busy(bob));
+	fake_let(FAKE_CONFIRM);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "it was broken by hand"));
+	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
+		    NULL);
+}
+
+/* It is not known then what the server has seen; it is not held in any case. */
+FAKE("a server that does not answer to a break is told of")
+{
+	FAKE_JOB(ROWLOCK_ROW, 0);
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_always(FAKE_FENCE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_UNKNOWN });
+	assert_code(rowlock_break(client, ROWLOCK_ROW, "job", &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_non_null(strstr(err.message, "not held any more"));
+	assert_int_equal(rowlock_held(lock), 0);
+	/* Its connection is closed all the same. */
+	fake_until(job_is_free, NULL);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 
 CASE_MAIN(case_main)

@@ -21,18 +21,15 @@ static const struct fake_answer says_read_only = { .given = true,
 /* Somebody's try is refused. */
 static void refuse_a_try(struct rowlock_client *client)
 {
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "refused");
-	struct rowlock_errinfo err;
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "refused");
 
 	fake_next(FAKE_ACQUIRE, says_read_only);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EREADONLY, &err);
-	fake_lock_end(lock);
 }
 
-FAKE(the_next_try_goes_by_a_new_connection,
-     "the next try goes by a new connection")
+FAKE("the next try goes by a new connection")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	refuse_a_try(bob.client);
 	acquire(&bob, 0);
@@ -40,7 +37,6 @@ FAKE(the_next_try_goes_by_a_new_connection,
 	assert_true(fake_call(FAKE_ACQUIRE, 1).conn >
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* ------------------------------------------------------------ keeper */
@@ -68,8 +64,7 @@ static bool is_beaten(void *client)
 	return beaten;
 }
 
-FAKE(a_beat_that_is_refused_goes_by_a_new_connection,
-     "a beat that is refused goes by a new connection")
+FAKE("a beat that is refused goes by a new connection")
 {
 	struct one bob;
 	uint64_t before = beat_is_due(&bob);
@@ -85,8 +80,7 @@ FAKE(a_beat_that_is_refused_goes_by_a_new_connection,
 	end(&bob);
 }
 
-FAKE(without_a_new_connection_the_old_one_beats,
-     "without a new connection the old one beats")
+FAKE("without a new connection the old one beats")
 {
 	struct one bob;
 	uint64_t before = beat_is_due(&bob);
@@ -105,10 +99,9 @@ FAKE(without_a_new_connection_the_old_one_beats,
 
 /* ------------------------------------------------------------- bells */
 
-FAKE(who_stands_in_line_stands_in_the_new_one,
-     "who stands in line stands in the new one")
+FAKE("who stands in line stands in the new one")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	refuse_a_try(bob.client);
 	fake_advance(LOOK_MOST_MS);
@@ -118,7 +111,6 @@ FAKE(who_stands_in_line_stands_in_the_new_one,
 	other_rings("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 static struct one holding_a_bell(void)
@@ -136,10 +128,9 @@ static bool has_no_bell(void *arg)
 	return fake_lent(RLK_BAY_BELL) == 0;
 }
 
-FAKE(a_hold_outlives_its_bell_on_the_old_server,
-     "a hold outlives its bell on the old server")
+FAKE("a hold outlives its bell on the old server")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 	unsigned int pings = 0;
 
 	refuse_a_try(bob.client);
@@ -150,13 +141,11 @@ FAKE(a_hold_outlives_its_bell_on_the_old_server,
 	assert_int_equal(pings, 0);
 	assert_int_equal(rowlock_held(bob.lock), 1);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
-FAKE(a_release_does_not_go_to_the_old_server,
-     "a release does not go to the old server")
+FAKE("a release does not go to the old server")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 	uint64_t bell = fake_bell("job");
 
 	refuse_a_try(bob.client);
@@ -165,13 +154,11 @@ FAKE(a_release_does_not_go_to_the_old_server,
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
 	assert_true(fake_call(FAKE_RELEASE, 0).conn != bell);
 	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
-	end(&bob);
 }
 
 /* -------------------------------------------------------------- rows */
 
-FAKE(a_row_hold_goes_on_until_it_ends_by_itself,
-     "a row hold goes on until it ends by itself")
+FAKE("a row hold goes on until it ends by itself")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	uint64_t conn;
@@ -188,11 +175,10 @@ FAKE(a_row_hold_goes_on_until_it_ends_by_itself,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(who_waits_for_a_row_waits_on_a_new_connection,
-     "who waits for a row waits on a new connection")
+FAKE("who waits for a row waits on a new connection")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	/* The end of a slice. */
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
@@ -206,7 +192,6 @@ FAKE(who_waits_for_a_row_waits_on_a_new_connection,
 	assert_ok(fake_hear(bob, &err));
 	assert_true(fake_row("job") != fake_call(FAKE_ACQUIRE, 0).conn);
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
-	fake_person_end(bob);
 }
 
 CASE_MAIN(case_main)

@@ -20,7 +20,6 @@ static struct world_of_one begin_with_ttl(uint64_t ttl_ms)
 {
 	struct rowlock_client_options options = fake_options();
 	struct world_of_one one = { .client = NULL };
-	struct rowlock_errinfo err;
 
 	options.ttl_ms = ttl_ms;
 	one.client = fake_client_with(&options);
@@ -65,9 +64,9 @@ static void await_valid_until(struct world_of_one *one, int64_t after_ms)
 		   &(struct expected){ one->client, one->t0 + after_ms });
 }
 
-FAKE(beat_comes_every_third_of_the_ttl, "a beat comes every third of the TTL")
+FAKE("a beat comes every third of the TTL")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	await_valid_until(&one, 27000);
 	for (unsigned int i = 1; i <= 9; i++) {
@@ -79,13 +78,12 @@ FAKE(beat_comes_every_third_of_the_ttl, "a beat comes every third of the TTL")
 		await_valid_until(&one, i * 10000 + 27000);
 	}
 	assert_int_equal(rowlock_held(one.lock), 1);
-	end(&one);
 }
 
 /* A server that stands still for 8.5 seconds must not cost a lease of 10. */
-FAKE(short_ttl_is_beaten_more_often, "a short TTL is beaten more often")
+FAKE("a short TTL is beaten more often")
 {
-	struct world_of_one one = begin_with_ttl(10000);
+	_cleanup_(end) struct world_of_one one = begin_with_ttl(10000);
 
 	fake_advance(416);
 	fake_await(FAKE_BEAT, 1);
@@ -97,14 +95,12 @@ FAKE(short_ttl_is_beaten_more_often, "a short TTL is beaten more often")
 	fake_advance(8500);
 	assert_int_equal(rowlock_held(one.lock), 1);
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
-	end(&one);
 }
 
 /* Each beat costs one statement, and the look behind it another. */
-FAKE(rows_are_looked_for_every_third_of_the_ttl,
-     "rows are looked for every third of the TTL")
+FAKE("rows are looked for every third of the TTL")
 {
-	struct world_of_one one = begin_with_ttl(9600);
+	_cleanup_(end) struct world_of_one one = begin_with_ttl(9600);
 
 	for (unsigned int i = 1; i <= 16; i++) {
 		fake_advance(400);
@@ -113,15 +109,12 @@ FAKE(rows_are_looked_for_every_third_of_the_ttl,
 		fake_await(FAKE_LEASES_THERE, i < 9 ? 1 : 2);
 	}
 	assert_int_equal(fake_count(FAKE_LEASES_THERE), 2);
-	end(&one);
 }
 
 /* Nobody waits for the answer of a look at an idle client's session. */
-FAKE(session_without_a_hold_is_looked_at_once_a_ttl,
-     "a session without a hold is looked at once a TTL")
+FAKE("a session without a hold is looked at once a TTL")
 {
 	struct world_of_one one = begin_with_ttl(9600);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_release(one.lock, &err));
 	for (unsigned int i = 1; i <= 24; i++) {
@@ -134,11 +127,10 @@ FAKE(session_without_a_hold_is_looked_at_once_a_ttl,
 	fake_end(one.lock, one.client);
 }
 
-FAKE(one_beat_serves_all_holds, "one beat serves all holds")
+FAKE("one beat serves all holds")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 	struct rowlock *locks[20];
-	struct rowlock_errinfo err;
 	char name[] = "jobA";
 
 	for (int i = 0; i < 20; i++) {
@@ -154,24 +146,20 @@ FAKE(one_beat_serves_all_holds, "one beat serves all holds")
 		assert_ok(rowlock_release(locks[i], &err));
 		fake_lock_end(locks[i]);
 	}
-	end(&one);
 }
 
-FAKE(late_answer_moves_the_deadline_from_its_own_start,
-     "a late answer moves the deadline from its own start")
+FAKE("a late answer moves the deadline from its own start")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_next(FAKE_BEAT, (struct fake_answer){ .ms = 4000 });
 	fake_advance(10000);
 	await_valid_until(&one, 37000);
 	assert_int_equal(fake_now(), one.t0 + 14000);
 	assert_int_equal(rowlock_remaining_ms(one.lock), 23000);
-	end(&one);
 }
 
-FAKE(late_answer_to_the_opening_counts_from_its_start,
-     "a late answer to the opening counts from its start")
+FAKE("a late answer to the opening counts from its start")
 {
 	struct world_of_one one;
 
@@ -182,10 +170,9 @@ FAKE(late_answer_to_the_opening_counts_from_its_start,
 	end(&one);
 }
 
-FAKE(beat_that_hangs_is_sent_again_on_the_other_connection,
-     "a beat that hangs is sent again on the other connection")
+FAKE("a beat that hangs is sent again on the other connection")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_next(FAKE_BEAT, (struct fake_answer){ .wait = true });
 	fake_advance(10000);
@@ -197,13 +184,11 @@ FAKE(beat_that_hangs_is_sent_again_on_the_other_connection,
 	assert_int_equal(fake_count(FAKE_BEAT), 2);
 	assert_true(fake_call(FAKE_BEAT, 0).conn !=
 		    fake_call(FAKE_BEAT, 1).conn);
-	end(&one);
 }
 
-FAKE(spare_connection_serves_when_no_other_can_be_had,
-     "the spare connection serves when no other can be had")
+FAKE("the spare connection serves when no other can be had")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_always(FAKE_GET, (struct fake_answer){
 				  .given = true, .result = ROWLOCK_ECONNECT });
@@ -213,14 +198,11 @@ FAKE(spare_connection_serves_when_no_other_can_be_had,
 	fake_advance(5000);
 	await_valid_until(&one, 15000 + 27000);
 	fake_always(FAKE_GET, (struct fake_answer){ .given = false });
-	end(&one);
 }
 
-FAKE(hold_is_over_at_its_deadline_whatever_threads_do,
-     "a hold is over at its deadline, whatever threads do")
+FAKE("a hold is over at its deadline, whatever threads do")
 {
-	struct world_of_one one = begin();
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
@@ -235,7 +217,6 @@ FAKE(hold_is_over_at_its_deadline_whatever_threads_do,
 	assert_int_equal(rowlock_held(one.lock), 0);
 	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
 	assert_non_null(strstr(err.message, "heartbeat"));
-	end(&one);
 }
 
 /* Each round tries both connections: the first is noted before the second. */
@@ -251,10 +232,9 @@ static void refuse_two_rounds_of_beats(void)
 	fake_await(FAKE_BEAT, 4);
 }
 
-FAKE(answer_that_comes_after_the_deadline_changes_nothing,
-     "an answer that comes after the deadline changes nothing")
+FAKE("an answer that comes after the deadline changes nothing")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	/* Sent in time, answered after the end; nobody has looked meanwhile,
 	 * and the deadline thread did not get to run. */
@@ -264,13 +244,11 @@ FAKE(answer_that_comes_after_the_deadline_changes_nothing,
 	fake_await(FAKE_CLOSE, 1);
 	assert_int_equal(rowlock_held(one.lock), 0);
 	assert_true(fake_call(FAKE_CLOSE, 0).id == fake_call(FAKE_OPEN, 0).id);
-	end(&one);
 }
 
-FAKE(paused_process_finds_its_hold_lost_at_the_first_look,
-     "a paused process finds its hold lost at the first look")
+FAKE("a paused process finds its hold lost at the first look")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	/* Nobody evicted us, so the server would answer the beat; still it is
 	 * over. No wake: the threads continue after our first call. */
@@ -280,13 +258,11 @@ FAKE(paused_process_finds_its_hold_lost_at_the_first_look,
 	fake_await(FAKE_CLOSE, 1);
 	assert_int_equal(rowlock_held(one.lock), 0);
 	assert_int_equal(fake_count(FAKE_BEAT), 0);
-	end(&one);
 }
 
-FAKE(failing_beats_are_tried_until_the_deadline,
-     "failing beats are tried until the deadline")
+FAKE("failing beats are tried until the deadline")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -300,17 +276,14 @@ FAKE(failing_beats_are_tried_until_the_deadline,
 		    fake_call(FAKE_BEAT, 2).conn);
 	fake_always(FAKE_BEAT, (struct fake_answer){ .skip = false });
 	fake_pass_await(FAKE_BEAT, 7);
-	end(&one);
 }
 
 /* A beat is under way when its session is lost; its answer, that the session
  * is gone, comes when there is another one. */
-FAKE(answer_for_a_session_that_is_over_counts_for_no_other,
-     "an answer for a session that is over counts for no other")
+FAKE("an answer for a session that is over counts for no other")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 	struct rowlock *next;
 
@@ -343,10 +316,9 @@ FAKE(answer_for_a_session_that_is_over_counts_for_no_other,
 	fake_client_end(client);
 }
 
-FAKE(keeper_beats_only_while_there_is_a_session,
-     "the keeper beats only while there is a session")
+FAKE("the keeper beats only while there is a session")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 
 	for (unsigned int i = 2; i < 12; i++) {
 		/* It asks for the server's time meanwhile. */
@@ -360,7 +332,6 @@ FAKE(keeper_beats_only_while_there_is_a_session,
 		assert_int_equal(fake_call(FAKE_TIME, i).conn ==
 				     fake_call(FAKE_TIME, i + 1).conn,
 				 false);
-	fake_client_end(client);
 }
 
 static bool was_pinged(void *arg)
@@ -375,11 +346,10 @@ static bool was_pinged(void *arg)
 
 /* The server ends one that is silent for its wait_timeout, here the TTL. */
 /* Behind a beat it would be used for a look, and not be idle. */
-FAKE(idle_connection_is_pinged_in_time, "an idle connection is pinged in time")
+FAKE("an idle connection is pinged in time")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 	uint64_t conn = fake_call(FAKE_ACQUIRE, 0).conn;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_release(one.lock, &err));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
@@ -389,12 +359,10 @@ FAKE(idle_connection_is_pinged_in_time, "an idle connection is pinged in time")
 		fake_advance(10000);
 		fake_until(was_pinged, &conn);
 	}
-	end(&one);
 }
 
 /* It waits for another connection, and would beat on that. */
-FAKE(end_of_a_client_gives_its_keeper_no_time,
-     "the end of a client gives its keeper no time")
+FAKE("the end of a client gives its keeper no time")
 {
 	static const struct fake_answer silence = { .given = true,
 						    .skip = true,
@@ -419,10 +387,9 @@ FAKE(end_of_a_client_gives_its_keeper_no_time,
 	assert_int_equal(fake_count(FAKE_TIME), 3);
 }
 
-FAKE(deadline_thread_loses_the_hold_without_any_call,
-     "the deadline thread loses a hold without any call")
+FAKE("the deadline thread loses a hold without any call")
 {
-	struct world_of_one one = begin();
+	_cleanup_(end) struct world_of_one one = begin();
 
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
@@ -430,14 +397,11 @@ FAKE(deadline_thread_loses_the_hold_without_any_call,
 	/* Its session goes only when the loss was noticed. */
 	fake_await(FAKE_CLOSE, 1);
 	assert_int_equal(rowlock_held(one.lock), 0);
-	end(&one);
 }
 
-FAKE(loss_has_the_error_of_the_last_beat,
-     "a loss has the error of the last beat")
+FAKE("a loss has the error of the last beat")
 {
-	struct world_of_one one = begin();
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct world_of_one one = begin();
 
 	refuse_two_rounds_of_beats();
 	fake_creep(16000);
@@ -446,14 +410,11 @@ FAKE(loss_has_the_error_of_the_last_beat,
 	assert_non_null(strstr(err.message, "no heartbeat was answered within "
 					    "the TTL; the last: operation"));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
-	end(&one);
 }
 
-FAKE(answered_beat_forgets_the_error_of_the_one_before,
-     "an answered beat forgets the error of the one before")
+FAKE("an answered beat forgets the error of the one before")
 {
-	struct world_of_one one = begin();
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct world_of_one one = begin();
 
 	refuse_two_rounds_of_beats();
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
@@ -463,7 +424,6 @@ FAKE(answered_beat_forgets_the_error_of_the_one_before,
 	assert_int_equal(rowlock_held(one.lock), 0);
 	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
 	assert_null(strstr(err.message, "the last"));
-	end(&one);
 }
 
 CASE_MAIN(case_main)

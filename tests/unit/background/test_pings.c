@@ -30,7 +30,6 @@ struct group {
 static struct group holding(unsigned int count)
 {
 	struct group group = { .client = fake_client(), .count = count };
-	struct rowlock_errinfo err;
 
 	for (unsigned int i = 0; i < count; i++) {
 		char name[16];
@@ -80,10 +79,9 @@ static void end(struct group *group)
 	fake_client_end(group->client);
 }
 
-FAKE(holds_due_at_once_are_pinged_at_once,
-     "holds due at once are pinged at once")
+FAKE("holds due at once are pinged at once")
 {
-	struct group group = holding(MOST);
+	_cleanup_(end) struct group group = holding(MOST);
 
 	fake_always(FAKE_CONFIRM, let);
 	fake_advance(PING_MS);
@@ -96,12 +94,11 @@ FAKE(holds_due_at_once_are_pinged_at_once,
 	fake_until(so_many_remain, &group);
 	assert_int_equal(fake_count(FAKE_CONFIRM), MOST);
 	fake_always(FAKE_CONFIRM, normal);
-	end(&group);
 }
 
-FAKE(swallowed_pings_cost_no_other_hold, "swallowed pings cost no other hold")
+FAKE("swallowed pings cost no other hold")
 {
-	struct group group = holding(4);
+	_cleanup_(end) struct group group = holding(4);
 
 	fake_always(FAKE_CONFIRM, let);
 	fake_advance(PING_MS);
@@ -120,15 +117,13 @@ FAKE(swallowed_pings_cost_no_other_hold, "swallowed pings cost no other hold")
 		fake_until(so_many_remain, &group);
 	}
 	fake_until(so_many_are_held, &group);
-	end(&group);
 }
 
 /* What told of the answers for one hold tells nothing of it any more when
  * another has its connection. */
-FAKE(next_holds_of_connections_are_pinged_too,
-     "the next holds of connections are pinged too")
+FAKE("the next holds of connections are pinged too")
 {
-	struct group group = holding(2);
+	_cleanup_(end) struct group group = holding(2);
 	uint64_t conn = fake_row("job-0");
 
 	fake_always(FAKE_CONFIRM, let);
@@ -154,7 +149,6 @@ FAKE(next_holds_of_connections_are_pinged_too,
 	fake_let(FAKE_CONFIRM);
 	group.wanted = 1;
 	fake_until(so_many_remain, &group);
-	end(&group);
 }
 
 /* ------------------------------------------- who wants the connection */
@@ -208,8 +202,7 @@ static void bob_ends(struct bob *bob)
 }
 
 /* Whoever asked on it now would read the ping's answer. */
-FAKE(release_waits_for_the_ping_under_way,
-     "a release waits for the ping under way")
+FAKE("a release waits for the ping under way")
 {
 	struct bob bob = pinged_bob();
 
@@ -222,8 +215,7 @@ FAKE(release_waits_for_the_ping_under_way,
 	bob_ends(&bob);
 }
 
-FAKE(release_waits_no_longer_than_the_ping_may_take,
-     "a release waits no longer than the ping may take")
+FAKE("a release waits no longer than the ping may take")
 {
 	struct bob bob = pinged_bob();
 
@@ -236,8 +228,7 @@ FAKE(release_waits_no_longer_than_the_ping_may_take,
 	bob_ends(&bob);
 }
 
-FAKE(verify_waits_for_the_ping_under_way,
-     "a verify waits for the ping under way")
+FAKE("a verify waits for the ping under way")
 {
 	struct bob bob = pinged_bob();
 
@@ -259,8 +250,7 @@ static bool goes_on_or_is_lost(void *arg)
 
 /* We, or the whole process, did not run when it came, nor when our patience
  * ended. */
-FAKE(pong_that_is_there_counts_however_late_we_look,
-     "a pong that is there counts however late we look")
+FAKE("a pong that is there counts however late we look")
 {
 	struct bob bob = pinged_bob();
 

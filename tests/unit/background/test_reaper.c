@@ -21,8 +21,7 @@ static struct rowlock_client *reaper(void)
 }
 
 /* The second pass begins with the first name again. */
-FAKE(a_pass_behind_a_whole_one_looks_at_all,
-     "a pass behind a whole one looks at all")
+FAKE("a pass behind a whole one looks at all")
 {
 	FAKE_CLIENT();
 	static const char *const names[] = { "b", "a", "b" };
@@ -38,8 +37,7 @@ FAKE(a_pass_behind_a_whole_one_looks_at_all,
 	}
 }
 
-FAKE(while_another_reaps_a_client_only_looks,
-     "while another reaps a client only looks")
+FAKE("while another reaps a client only looks")
 {
 	struct rowlock_client *client;
 
@@ -55,9 +53,9 @@ FAKE(while_another_reaps_a_client_only_looks,
 	fake_client_end(client);
 }
 
-FAKE(whose_turn_it_is_goes_on, "whose turn it is goes on")
+FAKE("whose turn it is goes on")
 {
-	struct rowlock_client *client = reaper();
+	FAKE_CLIENT_AS(client, reaper());
 	unsigned int looks;
 
 	fake_pass_await(FAKE_SESSIONS, 1);
@@ -66,14 +64,12 @@ FAKE(whose_turn_it_is_goes_on, "whose turn it is goes on")
 	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 1);
 	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), looks);
 	assert_true(fake_count(FAKE_CLAIM_KEEP) >= 3);
-	fake_client_end(client);
 }
 
 /* It was paused for so long. */
-FAKE(turn_that_another_has_taken_is_over,
-     "a turn that another has taken is over")
+FAKE("a turn that another has taken is over")
 {
-	struct rowlock_client *client = reaper();
+	FAKE_CLIENT_AS(client, reaper());
 	unsigned int passes;
 	unsigned int looks;
 
@@ -84,11 +80,9 @@ FAKE(turn_that_another_has_taken_is_over,
 	passes = fake_count(FAKE_SESSIONS);
 	fake_pass_await(FAKE_CLAIM_LOOK, looks + 3);
 	assert_int_equal(fake_count(FAKE_SESSIONS), passes);
-	fake_client_end(client);
 }
 
-FAKE(account_that_may_not_claim_reaps_all_the_same,
-     "an account that may not claim reaps all the same")
+FAKE("an account that may not claim reaps all the same")
 {
 	struct rowlock_client *client;
 
@@ -104,7 +98,7 @@ FAKE(account_that_may_not_claim_reaps_all_the_same,
 	fake_client_end(client);
 }
 
-FAKE(lost_race_for_the_turn_is_no_error, "a lost race for the turn is no error")
+FAKE("a lost race for the turn is no error")
 {
 	struct rowlock_client *client;
 
@@ -119,7 +113,7 @@ FAKE(lost_race_for_the_turn_is_no_error, "a lost race for the turn is no error")
 }
 
 /* A person wants it now. */
-FAKE(call_asks_for_no_turn, "a call asks for no turn")
+FAKE("a call asks for no turn")
 {
 	FAKE_CLIENT();
 
@@ -133,7 +127,7 @@ static const struct fake_answer silence = { .given = true,
 					    .skip = true,
 					    .result = RLK_PENDING };
 
-FAKE(call_says_that_no_answer_came, "a call says that no answer came")
+FAKE("a call says that no answer came")
 {
 	FAKE_CLIENT();
 	static const enum fake_op ops[] = { FAKE_SESSIONS, FAKE_DEAD,
@@ -159,8 +153,7 @@ static void count_silence(enum rowlock_log_level level, const char *message,
 
 /* It has found out that the client goes on, and waits for a connection. With
  * that, it would ask a server that does not answer. */
-FAKE(end_of_a_client_gives_its_reaper_no_time,
-     "the end of a client gives its reaper no time")
+FAKE("the end of a client gives its reaper no time")
 {
 	static const struct fake_answer late = { .wait = true };
 	struct rowlock_client *client;
@@ -175,7 +168,7 @@ FAKE(end_of_a_client_gives_its_reaper_no_time,
 	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), 1);
 }
 
-FAKE(log_says_that_no_answer_came, "the log says that no answer came")
+FAKE("the log says that no answer came")
 {
 	struct rowlock_client_options options = fake_options();
 	_Atomic int lines = 0;

@@ -48,7 +48,6 @@ static struct rowlock_watch *watch(struct rowlock_client *client,
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
 	struct rowlock_watch *watch = NULL;
-	struct rowlock_errinfo err;
 
 	options.interval_ms = interval_ms;
 	assert_ok(rowlock_watch_new(client, name, &options, note, told, &watch,
@@ -71,9 +70,9 @@ static void next_round(unsigned int rounds)
 	fake_await_sleep(INTERVAL_MS);
 }
 
-FAKE(what_changes_is_told_once, "what changes is told, once")
+FAKE("what changes is told, once")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_watch *one;
 	struct told told = { 0 };
 
@@ -102,12 +101,10 @@ FAKE(what_changes_is_told_once, "what changes is told, once")
 	next_round(7);
 	assert_int_equal(told.count, 6);
 	end_watch(one);
-	fake_client_end(client);
 }
 
 /* A server that knows less took over meanwhile. */
-FAKE(token_is_above_all_that_was_watched,
-     "a token is above all that was watched")
+FAKE("a token is above all that was watched")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "seat");
@@ -129,10 +126,9 @@ FAKE(token_is_above_all_that_was_watched,
 	end_watch(one);
 }
 
-FAKE(watches_of_a_client_share_a_statement,
-     "the watches of a client share a statement")
+FAKE("the watches of a client share a statement")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_watch *watches[RLK_LIST_NAMES + 2];
 	struct told told[RLK_LIST_NAMES + 2] = { { 0 } };
 	char name[16];
@@ -166,13 +162,11 @@ FAKE(watches_of_a_client_share_a_statement,
 	for (unsigned int i = 0; i < TEST_SIZE(watches); i++)
 		if (i != 1)
 			end_watch(watches[i]);
-	fake_client_end(client);
 }
 
-FAKE(silence_is_told_after_three_intervals,
-     "silence is told after three intervals")
+FAKE("silence is told after three intervals")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_watch *one;
 	struct told told = { 0 };
 
@@ -201,13 +195,12 @@ FAKE(silence_is_told_after_three_intervals,
 	assert_int_equal(told.count, 4);
 	assert_int_equal(told.state, ROWLOCK_STATE_UNKNOWN);
 	end_watch(one);
-	fake_client_end(client);
 }
 
 /* Each answer ends what was silence until then, though it has nothing new. */
-FAKE(single_misses_are_not_told, "single misses are not told")
+FAKE("single misses are not told")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock_watch *one;
 	struct told told = { 0 };
 	unsigned int round = 1;
@@ -231,11 +224,9 @@ FAKE(single_misses_are_not_told, "single misses are not told")
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.state, ROWLOCK_STATE_UNKNOWN);
 	end_watch(one);
-	fake_client_end(client);
 }
 
-FAKE(client_that_is_watched_by_is_not_freed,
-     "a client that has watches is not freed")
+FAKE("a client that has watches is not freed")
 {
 	FAKE_CLIENT();
 	struct told told = { 0 };
@@ -265,11 +256,9 @@ static void end_itself(const struct rowlock_entry *entry, void *arg)
 	ending->done = 1;
 }
 
-FAKE(callback_may_end_its_watch_but_not_the_client,
-     "a callback may end its watch, but not the client")
+FAKE("a callback may end its watch, but not the client")
 {
 	struct ending ending = { .client = fake_client() };
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_NAMES, (struct fake_answer){ .wait = true });
 	assert_ok(rowlock_watch_new(ending.client, "seat", NULL, end_itself,
@@ -315,8 +304,7 @@ static void end_and_read(const struct rowlock_entry *entry, void *arg)
 	last->done = 1;
 }
 
-FAKE(what_is_told_outlives_its_watch,
-     "what is told outlives a watch that is ended there")
+FAKE("what is told outlives a watch that is ended there")
 {
 	FAKE_CLIENT();
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
@@ -337,7 +325,7 @@ FAKE(what_is_told_outlives_its_watch,
 	assert_string_equal(last.name, "seat");
 }
 
-FAKE(bad_watches_are_refused, "bad watches are refused")
+FAKE("bad watches are refused")
 {
 	FAKE_CLIENT();
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;

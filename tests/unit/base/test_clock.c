@@ -15,7 +15,7 @@
 #include "base/thread.h"
 #include "test.h"
 
-CASE(sum_of_times_never_overflows, "a sum of times never overflows")
+CASE("a sum of times never overflows")
 {
 	assert_int_equal(rlk_after(5, 7), 12);
 	assert_int_equal(rlk_after(-5, 3), -2);
@@ -28,7 +28,7 @@ CASE(sum_of_times_never_overflows, "a sum of times never overflows")
 	assert_true(rlk_after(RLK_NEVER, 1) == RLK_NEVER);
 }
 
-CASE(time_does_not_go_back, "time does not go back")
+CASE("time does not go back")
 {
 	const struct rlk_clock *clock = rlk_clock_real();
 	int64_t last = rlk_now(clock);
@@ -68,8 +68,7 @@ static int clock_of(int timer)
 }
 
 /* Only CLOCK_BOOTTIME counts a suspend and is set by nobody. */
-CASE(time_goes_on_while_the_host_is_suspended,
-     "time goes on while the host is suspended")
+CASE("time goes on while the host is suspended")
 {
 	const struct rlk_clock *clock = rlk_clock_real();
 	struct rlk_sleeper sleeper;
@@ -81,7 +80,7 @@ CASE(time_goes_on_while_the_host_is_suspended,
 	rlk_sleeper_fini(&sleeper);
 }
 
-CASE(wake_before_sleep_is_not_missed, "a wake before the sleep is not missed")
+CASE("a wake before the sleep is not missed")
 {
 	struct rlk_sleeper sleeper;
 
@@ -95,8 +94,7 @@ CASE(wake_before_sleep_is_not_missed, "a wake before the sleep is not missed")
 	rlk_sleeper_fini(&sleeper);
 }
 
-CASE(sleep_ends_at_its_time_and_not_before,
-     "a sleep ends at its time and not before")
+CASE("a sleep ends at its time and not before")
 {
 	const struct rlk_clock *clock = rlk_clock_real();
 	int64_t until = rlk_now(clock) + 20;
@@ -112,8 +110,7 @@ CASE(sleep_ends_at_its_time_and_not_before,
 	rlk_sleeper_fini(&sleeper);
 }
 
-CASE(sleep_ends_when_its_descriptor_is_readable,
-     "a sleep ends when its descriptor is readable")
+CASE("a sleep ends when its descriptor is readable")
 {
 	struct rlk_sleeper sleeper;
 	int ends[2];
@@ -132,7 +129,7 @@ static void wake(void *arg)
 	rlk_sleeper_wake(arg);
 }
 
-CASE(another_thread_wakes_the_sleeper, "another thread wakes the sleeper")
+CASE("another thread wakes the sleeper")
 {
 	struct rlk_thread thread;
 	struct rlk_sleeper sleeper;
@@ -144,8 +141,7 @@ CASE(another_thread_wakes_the_sleeper, "another thread wakes the sleeper")
 	rlk_sleeper_fini(&sleeper);
 }
 
-CASE(no_descriptor_is_an_error_and_leaks_none,
-     "no descriptor is an error and leaks none")
+CASE("no descriptor is an error and leaks none")
 {
 	struct rlimit before;
 	struct rlimit none;

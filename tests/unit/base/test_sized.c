@@ -40,12 +40,11 @@ NO_PADDING(rowlock_reap_options, time_limit_ms);
 NO_PADDING(rowlock_watch_options, interval_ms);
 NO_PADDING(rowlock_election_options, yield_ms);
 
-CASE(a_shorter_struct_has_the_defaults, "a shorter struct has the defaults")
+CASE("a shorter struct has the defaults")
 {
 	/* Exactly its bytes: valgrind and asan see any other that is read. */
 	struct older *older = malloc(sizeof(*older));
 	struct known read;
-	struct rowlock_errinfo err;
 
 	assert_non_null(older);
 	*older = (struct older){ sizeof(*older), "job" };
@@ -57,12 +56,10 @@ CASE(a_shorter_struct_has_the_defaults, "a shorter struct has the defaults")
 	free(older);
 }
 
-CASE(a_longer_struct_may_not_ask_for_more,
-     "a longer struct may not ask for more")
+CASE("a longer struct may not ask for more")
 {
 	struct known newer = { sizeof(newer), "job", 0 };
 	struct older read;
-	struct rowlock_errinfo err;
 
 	assert_ok(rlk_options_read("x", &newer, &read, sizeof(read), &err));
 	assert_string_equal(read.name, "job");
@@ -74,22 +71,20 @@ CASE(a_longer_struct_may_not_ask_for_more,
 	assert_non_null(strstr(err.message, ROWLOCK_VERSION));
 }
 
-CASE(no_struct_has_all_defaults, "no struct has all defaults")
+CASE("no struct has all defaults")
 {
 	const struct known none = { sizeof(none), NULL, 0 };
 	struct known read;
-	struct rowlock_errinfo err;
 
 	memset(&read, 0xff, sizeof(read));
 	assert_ok(rlk_options_read("x", NULL, &read, sizeof(read), &err));
 	assert_memory_equal(&read, &none, sizeof(read));
 }
 
-CASE(what_cannot_be_a_size_is_refused, "what cannot be a size is refused")
+CASE("what cannot be a size is refused")
 {
 	static const size_t sizes[] = { 0, 4, 12, SIZE_MAX, 1 << 20 };
 	struct known read;
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(sizes); i++) {
 		struct known given = { sizes[i], "job", 0 };
@@ -102,8 +97,7 @@ CASE(what_cannot_be_a_size_is_refused, "what cannot be a size is refused")
 	}
 }
 
-CASE(a_result_is_written_as_far_as_it_reaches,
-     "a result is written as far as it reaches")
+CASE("a result is written as far as it reaches")
 {
 	const struct known known = { sizeof(known), "job", 7 };
 	struct older *older = malloc(sizeof(*older));
@@ -111,7 +105,6 @@ CASE(a_result_is_written_as_far_as_it_reaches,
 		struct known known;
 		uint64_t later;
 	} newer = { .known.size = sizeof(newer), .later = 1 };
-	struct rowlock_errinfo err;
 
 	assert_non_null(older);
 	older->size = sizeof(*older);

@@ -31,8 +31,7 @@ static const char *text_problem(const char *text)
 			fail_msg("\"%s\" does not say \"%s\"", got, words);    \
 	} while (0)
 
-CASE(first_and_last_of_each_length_are_utf8,
-     "first and last of each length are UTF-8")
+CASE("first and last of each length are UTF-8")
 {
 	static const char *const good[] = {
 		" a",
@@ -52,7 +51,7 @@ CASE(first_and_last_of_each_length_are_utf8,
 			fail_msg("text %zu %s", i, name_problem(good[i]));
 }
 
-CASE(malformed_bytes_are_refused, "malformed bytes are refused")
+CASE("malformed bytes are refused")
 {
 	static const char *const bad[] = {
 		"x\x80", /* a continuation alone */
@@ -81,7 +80,7 @@ CASE(malformed_bytes_are_refused, "malformed bytes are refused")
 	}
 }
 
-CASE(control_characters_are_refused, "control characters are refused")
+CASE("control characters are refused")
 {
 	for (unsigned int c = 1; c < 0x20; c++) {
 		const char text[] = { 'x', (char) c, 'y', 0 };
@@ -108,7 +107,7 @@ static char *repeat(const char *text, size_t times)
 	return all;
 }
 
-CASE(length_counts_characters_not_bytes, "length counts characters, not bytes")
+CASE("length counts characters, not bytes")
 {
 	static const char *const units[] = { "n", "\xc3\xa4", "\xe2\x82\xac",
 					     "\xf0\x9f\x94\x92" };
@@ -125,8 +124,7 @@ CASE(length_counts_characters_not_bytes, "length counts characters, not bytes")
 	}
 }
 
-CASE(blank_at_the_end_is_refused_in_names_only,
-     "a blank at the end is refused in names only")
+CASE("a blank at the end is refused in names only")
 {
 	assert_problem(name_problem("job "), "blank at the end");
 	assert_problem(name_problem(" "), "blank at the end");
@@ -137,15 +135,14 @@ CASE(blank_at_the_end_is_refused_in_names_only,
 	assert_null(text_problem("job "));
 }
 
-CASE(empty_is_refused_in_names_only, "empty is refused in names only")
+CASE("empty is refused in names only")
 {
 	assert_problem(name_problem(""), "is empty");
 	assert_null(text_problem(""));
 }
 
 /* Numbered seats and shards are what names look like. */
-CASE(names_that_differ_in_a_letter_are_spread,
-     "names that differ in a letter are spread")
+CASE("names that differ in a letter are spread")
 {
 	unsigned int places[2][4] = { { 0 } };
 
@@ -167,8 +164,7 @@ CASE(names_that_differ_in_a_letter_are_spread,
 }
 
 /* So that nobody forges a line, or steers a terminal, by a message. */
-CASE(what_a_message_shows_has_no_control_characters,
-     "what a message shows has no control characters")
+CASE("what a message shows has no control characters")
 {
 	char *more = repeat("n", 10000);
 
@@ -182,7 +178,7 @@ CASE(what_a_message_shows_has_no_control_characters,
 	free(more);
 }
 
-CASE(long_answer_is_cut_to_the_buffer, "a long answer is cut to the buffer")
+CASE("a long answer is cut to the buffer")
 {
 	char *more = repeat("n", 101);
 	char tiny[8];

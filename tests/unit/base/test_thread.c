@@ -21,8 +21,7 @@ static void note_serial(void *arg)
 		*serial = 0;
 }
 
-CASE(serial_of_an_ended_thread_never_comes_back,
-     "the serial of an ended thread never comes back")
+CASE("the serial of an ended thread never comes back")
 {
 	uint64_t last = rlk_thread_serial();
 
@@ -47,8 +46,7 @@ static void note_signals(void *arg)
 	pthread_sigmask(SIG_BLOCK, NULL, arg);
 }
 
-CASE(signals_are_blocked_in_threads_and_not_elsewhere,
-     "signals are blocked in threads and not elsewhere")
+CASE("signals are blocked in threads and not elsewhere")
 {
 	static const int signals[] = { SIGTERM, SIGHUP,  SIGINT, SIGCHLD,
 				       SIGUSR1, SIGALRM, SIGPIPE };
@@ -74,7 +72,7 @@ static void note_name(void *arg)
 	pthread_getname_np(pthread_self(), arg, 16);
 }
 
-CASE(thread_has_its_name, "a thread has its name")
+CASE("a thread has its name")
 {
 	struct rlk_thread thread;
 	char name[16] = "";
@@ -85,15 +83,14 @@ CASE(thread_has_its_name, "a thread has its name")
 	assert_string_equal(name, "fifteen-letters");
 }
 
-CASE(joining_what_was_not_started_returns,
-     "joining what was not started returns")
+CASE("joining what was not started returns")
 {
 	struct rlk_thread thread = { .started = false };
 
 	rlk_thread_join(&thread);
 }
 
-CASE(guard_unlocks_by_leaving_its_block, "a guard unlocks by leaving its block")
+CASE("a guard unlocks by leaving its block")
 {
 	struct rlk_mutex mutex;
 
@@ -133,8 +130,7 @@ static void *sleep_on(void *arg)
 	return NULL;
 }
 
-CASE(signal_does_not_end_the_wait_for_an_event,
-     "a signal does not end the wait for an event")
+CASE("a signal does not end the wait for an event")
 {
 	const struct sigaction action = { .sa_handler = handle };
 	struct sleeper sleeper = { .woken = false };
@@ -161,8 +157,7 @@ CASE(signal_does_not_end_the_wait_for_an_event,
 	sem_destroy(&handled);
 }
 
-CASE(event_that_was_set_before_is_not_missed,
-     "an event that was set before is not missed")
+CASE("an event that was set before is not missed")
 {
 	struct rlk_event event;
 

@@ -95,7 +95,7 @@ static void on_a_thread(void *(*fn)(void *), void *arg)
 	pthread_join(thread, NULL);
 }
 
-CASE(thread_that_owes_is_told_of_once, "a thread that owes is told of once")
+CASE("a thread that owes is told of once")
 {
 	struct ends *one = start();
 	struct ends *two = start();
@@ -114,8 +114,7 @@ CASE(thread_that_owes_is_told_of_once, "a thread that owes is told of once")
 	stop(two);
 }
 
-CASE(thread_that_owes_nothing_is_not,
-     "a thread that owes nothing is not told of")
+CASE("a thread that owes nothing is not told of")
 {
 	struct ends *ends = start();
 
@@ -145,8 +144,7 @@ static void *leave_to_the_key(void *arg)
 	return NULL;
 }
 
-CASE(destructor_of_another_key_may_still_pay,
-     "the destructor of another key may still pay")
+CASE("the destructor of another key may still pay")
 {
 	struct ends *ends = start();
 
@@ -210,8 +208,7 @@ static void take_in_each_round(struct ends *ends, struct taker *taker)
 /* Made before the library's: glibc calls them in the order of their keys. */
 static pthread_key_t early;
 
-CASE(what_a_late_destructor_takes_is_found,
-     "what a late destructor takes is found")
+CASE("what a late destructor takes is found")
 {
 	struct ends *ends = start();
 	struct taker taker = { .round = 0 };
@@ -244,7 +241,7 @@ static void *owe_for_a_while(void *arg)
 	return NULL;
 }
 
-CASE(threads_that_live_are_not_found, "threads that live are not found")
+CASE("threads that live are not found")
 {
 	struct living living = { test_event_new(), test_event_new() };
 	struct ends *ends = start();
@@ -285,8 +282,7 @@ static void watch_the_stop(struct rlk_end_watch *watch, uint64_t serial)
 	stopper->early = stopper->stopped;
 }
 
-CASE(stop_waits_for_the_end_that_is_told,
-     "who stops a watch waits for the end that is told")
+CASE("who stops a watch waits for the end that is told")
 {
 	struct stopper stopper = { .watch.ended = watch_the_stop };
 	pthread_t thread;
@@ -310,8 +306,7 @@ static void *end_many(void *arg)
 }
 
 /* What a thread that ends still touches of a watch is freed memory here. */
-CASE(watches_come_and_go_while_threads_end,
-     "watches come and go while threads end")
+CASE("watches come and go while threads end")
 {
 	pthread_t threads[2];
 
@@ -364,8 +359,7 @@ static void *fork_owing(void *arg)
 }
 
 /* Another thread is just being told of when this one forks. */
-CASE(child_neither_waits_for_its_parent_nor_tells_it,
-     "a child neither waits for its parent nor tells it")
+CASE("a child neither waits for its parent nor tells it")
 {
 	struct test_event told = test_event_new();
 	struct test_event go = test_event_new();

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/macro.h"
 #include "config/dsn.h"
 #include "namings.h"
 #include "test.h"
@@ -59,12 +60,12 @@ static void judge(const char *dsn, const char *words)
 			 error.message);
 }
 
-CASE(what_is_not_understood_is_refused, "what is not understood is refused")
+CASE("what is not understood is refused")
 {
 	each_dsn_case(judge);
 }
 
-CASE(a_missing_string_is_an_empty_entry, "a missing string is an empty entry")
+CASE("a missing string is an empty entry")
 {
 	struct rowlock_errinfo error;
 
@@ -80,7 +81,7 @@ static unsigned int draw(uint64_t *seed, unsigned int below)
 	return (unsigned int) (*seed >> 33) % below;
 }
 
-CASE(any_string_gets_a_verdict, "any string gets a verdict")
+CASE("any string gets a verdict")
 {
 	static const char *const pieces[] = {
 		"host", "port", "password", "=",        ";", "{",
@@ -170,7 +171,7 @@ static void file_is(const char *text, const char *words)
 	each_naming(&namings_of_file, text, words, judge_file);
 }
 
-CASE(our_group_is_read_to_the_letter, "our group is read to the letter")
+CASE("our group is read to the letter")
 {
 	file_is("[rowlock]\nhost=db1\nuser = app\n", NULL);
 	file_is("# x\n; y\n\n[rowlock]\nport = 3307 # main\n", NULL);
@@ -201,7 +202,7 @@ CASE(our_group_is_read_to_the_letter, "our group is read to the letter")
 		NULL);
 }
 
-CASE(the_clients_groups_are_others_too, "the client's groups are others too")
+CASE("the client's groups are others too")
 {
 	file_is("[client]\nhots=db1\nno-auto-rehash\ncompress\n", NULL);
 	file_is("[client]\nmax_allowed_packet=16M\nprotocol=socket\n", NULL);
@@ -220,8 +221,7 @@ CASE(the_clients_groups_are_others_too, "the client's groups are others too")
 		":2: group [client]: unknown key 'hots'");
 }
 
-CASE(a_group_much_like_ours_is_one,
-     "a group written much like ours is an error without ours")
+CASE("a group written much like ours is an error without ours")
 {
 	file_is("[rowlok]\nhost=db1\n",
 		":1: there is no group [rowlock], but [rowlok]: did you");
@@ -232,7 +232,7 @@ CASE(a_group_much_like_ours_is_one,
 	file_is("[rowlock2]\nhost=db1\n[rowlock-a]\n[client]\n", NULL);
 }
 
-CASE(what_ends_a_file_early_is_an_error, "what ends a file early is an error")
+CASE("what ends a file early is an error")
 {
 	file_is("host=db1\n[rowlock]\nuser=app\n",
 		":1: a setting before the first [group]");
@@ -241,7 +241,7 @@ CASE(what_ends_a_file_early_is_an_error, "what ends a file early is an error")
 	file_is("\n!include\n", ":2: cannot read ''");
 }
 
-CASE(includes_are_followed, "includes are followed")
+CASE("includes are followed")
 {
 	struct rowlock_errinfo error = { 0 };
 	const char *path;
@@ -279,7 +279,7 @@ CASE(includes_are_followed, "includes are followed")
 }
 
 /* As by MariaDB's own programs, in the order of their names. */
-CASE(each_cnf_of_a_directory_is_read, "each *.cnf of a directory is read")
+CASE("each *.cnf of a directory is read")
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_where where = { 0 };
@@ -307,7 +307,7 @@ CASE(each_cnf_of_a_directory_is_read, "each *.cnf of a directory is read")
 static void judge_value(const char *line, const char *password)
 {
 	struct rowlock_errinfo error = { 0 };
-	struct rlk_where where = { 0 };
+	_cleanup_(rlk_where_fini) struct rlk_where where = { 0 };
 	struct rlk_sources sources = { .group = "rowlock" };
 
 	sources.file = write_file("value.cnf", "[client]\n%s\n", line);
@@ -315,7 +315,6 @@ static void judge_value(const char *line, const char *password)
 	if (!where.values[RLK_SETTING_PASSWORD])
 		fail_msg("no password by: %s", line);
 	assert_string_equal(where.values[RLK_SETTING_PASSWORD], password);
-	rlk_where_fini(&where);
 }
 
 static void value_is(const char *line, const char *password)
@@ -323,8 +322,7 @@ static void value_is(const char *line, const char *password)
 	each_naming(&namings_of_file, line, password, judge_value);
 }
 
-CASE(quotes_escapes_and_comments_are_mariadbs,
-     "quotes, escapes and comments are MariaDB's")
+CASE("quotes, escapes and comments are MariaDB's")
 {
 	value_is("password=a b ", "a b");
 	value_is("  password  =  'a b '", "a b ");
@@ -348,7 +346,7 @@ static void expect(const struct rlk_where *where, size_t number,
 }
 
 /* Each key from the strongest source that has it. */
-CASE(sources_are_merged_key_by_key, "sources are merged key by key")
+CASE("sources are merged key by key")
 {
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_where where = { 0 };
@@ -409,8 +407,7 @@ static void read_as_user(void)
 }
 
 /* /etc/my.cnf may be another's secret; what it says is not needed here. */
-CASE(unreadable_file_is_passed_over_if_all_is_said,
-     "a file that cannot be read is passed over if all is said")
+CASE("a file that cannot be read is passed over if all is said")
 {
 	struct rowlock_errinfo all = { 0 }, less = { 0 };
 	struct rlk_where where = { 0 };
@@ -434,8 +431,7 @@ CASE(unreadable_file_is_passed_over_if_all_is_said,
 	assert_says(less.message, "/my.cnf': Permission denied");
 }
 
-CASE(a_file_all_for_others_is_an_error,
-     "a file that is all for others is an error")
+CASE("a file that is all for others is an error")
 {
 	struct rowlock_errinfo error = { 0 };
 	const char *path = write_file("app.cnf", "[myapp]\nhost=db1\n");
@@ -455,7 +451,7 @@ CASE(a_file_all_for_others_is_an_error,
 	file_is("# host=db1\n", NULL);
 }
 
-CASE(a_suffix_reads_more, "a suffix reads more")
+CASE("a suffix reads more")
 {
 	struct rowlock_errinfo error = { 0 };
 	const char *path =
@@ -492,7 +488,7 @@ CASE(a_suffix_reads_more, "a suffix reads more")
 		    ROWLOCK_EINVAL, &error);
 }
 
-CASE(the_standard_files_end_at_home, "the standard files end at home")
+CASE("the standard files end at home")
 {
 	struct rowlock_errinfo error = { 0 };
 

@@ -98,14 +98,13 @@ static void run(unsigned int seed)
 	free(model);
 }
 
-CASE(alarms_ring_in_the_order_of_a_sorted_model,
-     "alarms ring in the order of a sorted model")
+CASE("alarms ring in the order of a sorted model")
 {
 	for (unsigned int seed = 1; seed <= 3; seed++)
 		run(seed);
 }
 
-CASE(nothing_set_rings_never, "nothing set rings never")
+CASE("nothing set rings never")
 {
 	struct rlk_alarms alarms = { NULL };
 	struct rlk_alarm alarm = { 0 };
@@ -118,7 +117,7 @@ CASE(nothing_set_rings_never, "nothing set rings never")
 	assert_true(rlk_alarms_next(&alarms) == RLK_NEVER);
 }
 
-CASE(setting_to_never_takes_an_alarm_out, "setting to never takes an alarm out")
+CASE("setting to never takes an alarm out")
 {
 	struct rlk_alarms alarms = { NULL };
 	struct rlk_alarm one = { 0 };

@@ -28,7 +28,7 @@ static const char *text_of(size_t i)
 	return text;
 }
 
-CASE(many_names_are_never_merged, "200,000 names are never merged")
+CASE("200,000 names are never merged")
 {
 	struct rlk_names names = { NULL };
 	struct rlk_name **made = calloc(2 * MANY, sizeof(struct rlk_name *));
@@ -58,10 +58,9 @@ CASE(many_names_are_never_merged, "200,000 names are never merged")
 	free(made);
 }
 
-CASE(name_stays_as_long_as_somebody_refers_to_it,
-     "a name stays as long as somebody refers to it")
+CASE("a name stays as long as somebody refers to it")
 {
-	struct rlk_names names = { NULL };
+	_cleanup_(rlk_names_fini) struct rlk_names names = { NULL };
 	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
 
 	assert_ptr_equal(rlk_names_get(&names, &lease, "job"), name);
@@ -73,14 +72,12 @@ CASE(name_stays_as_long_as_somebody_refers_to_it,
 	rlk_names_put(&names, name);
 	rlk_names_put(&names, name);
 	assert_int_equal(names.count, 0);
-	rlk_names_fini(&names);
 }
 
 /* What was seen while it was wanted here says nothing about the next time. */
-CASE(turn_is_forgotten_when_nobody_has_it_or_waits,
-     "a turn is forgotten when nobody has it or waits")
+CASE("a turn is forgotten when nobody has it or waits")
 {
-	struct rlk_names names = { NULL };
+	_cleanup_(rlk_names_fini) struct rlk_names names = { NULL };
 	struct rlk_name *name = rlk_names_get(&names, &lease, "job");
 	struct rlk_turn *turn;
 	struct rlk_list waiter;
@@ -102,15 +99,14 @@ CASE(turn_is_forgotten_when_nobody_has_it_or_waits,
 	rlk_name_rest(name);
 	assert_null(name->turn);
 	rlk_names_put(&names, name);
-	rlk_names_fini(&names);
 }
 
-CASE(names_that_look_alike_differ, "names that look alike differ")
+CASE("names that look alike differ")
 {
 	static const char *const texts[] = { "job",         "Job",
 					     "job\xc2\xa0", "j\xc3\xb6-b",
 					     "jo",          "jobs" };
-	struct rlk_names names = { NULL };
+	_cleanup_(rlk_names_fini) struct rlk_names names = { NULL };
 	struct rlk_name *made[TEST_SIZE(texts)];
 
 	for (size_t i = 0; i < TEST_SIZE(texts); i++) {
@@ -120,7 +116,6 @@ CASE(names_that_look_alike_differ, "names that look alike differ")
 	}
 	for (size_t i = 0; i < TEST_SIZE(texts); i++)
 		rlk_names_put(&names, made[i]);
-	rlk_names_fini(&names);
 }
 
 CASE_MAIN(case_main)

@@ -4,35 +4,32 @@
  */
 #include "core/beats.h"
 
+#include "base/macro.h"
 #include "test.h"
 
-CASE(silence_counts_from_the_first_sight_of_a_beat,
-     "silence counts from the first sight of a beat")
+CASE("silence counts from the first sight of a beat")
 {
-	struct rlk_observer observer = { 0 };
+	_cleanup_(rlk_observer_fini) struct rlk_observer observer = { 0 };
 
 	assert_int_equal(rlk_observer_see(&observer, 1, 7, 1000), 0);
 	assert_int_equal(rlk_observer_see(&observer, 1, 7, 1500), 500);
 	assert_int_equal(rlk_observer_see(&observer, 1, 7, 9000), 8000);
-	rlk_observer_fini(&observer);
 }
 
-CASE(another_beat_starts_anew_even_a_smaller_one,
-     "another beat starts anew, even a smaller one")
+CASE("another beat starts anew, even a smaller one")
 {
-	struct rlk_observer observer = { 0 };
+	_cleanup_(rlk_observer_fini) struct rlk_observer observer = { 0 };
 
 	rlk_observer_see(&observer, 1, 7, 1000);
 	assert_int_equal(rlk_observer_see(&observer, 1, 8, 2000), 0);
 	assert_int_equal(rlk_observer_see(&observer, 1, 8, 2300), 300);
 	/* A failover may have lost some. */
 	assert_int_equal(rlk_observer_see(&observer, 1, 6, 3000), 0);
-	rlk_observer_fini(&observer);
 }
 
-CASE(sessions_are_watched_apart, "sessions are watched apart")
+CASE("sessions are watched apart")
 {
-	struct rlk_observer observer = { 0 };
+	_cleanup_(rlk_observer_fini) struct rlk_observer observer = { 0 };
 
 	for (uint64_t id = 1; id <= 1000; id++)
 		assert_int_equal(
@@ -40,13 +37,11 @@ CASE(sessions_are_watched_apart, "sessions are watched apart")
 	for (uint64_t id = 1; id <= 1000; id++)
 		assert_int_equal(rlk_observer_see(&observer, id, 1, 5000),
 				 5000 - (int64_t) id);
-	rlk_observer_fini(&observer);
 }
 
-CASE(pruning_forgets_only_what_was_not_seen_lately,
-     "pruning forgets only what was not seen lately")
+CASE("pruning forgets only what was not seen lately")
 {
-	struct rlk_observer observer = { 0 };
+	_cleanup_(rlk_observer_fini) struct rlk_observer observer = { 0 };
 
 	rlk_observer_see(&observer, 1, 1, 1000);
 	rlk_observer_see(&observer, 2, 1, 1000);
@@ -54,13 +49,12 @@ CASE(pruning_forgets_only_what_was_not_seen_lately,
 	rlk_observer_prune(&observer, 1500);
 	assert_int_equal(rlk_observer_see(&observer, 1, 1, 3000), 0);
 	assert_int_equal(rlk_observer_see(&observer, 2, 1, 3000), 2000);
-	rlk_observer_fini(&observer);
 }
 
 /* In one cluster of places, also around the end of the table. */
-CASE(what_is_forgotten_hides_nobody, "what is forgotten hides nobody")
+CASE("what is forgotten hides nobody")
 {
-	struct rlk_observer observer = { 0 };
+	_cleanup_(rlk_observer_fini) struct rlk_observer observer = { 0 };
 
 	for (uint64_t gone = 0; gone < 7; gone++) {
 		for (uint64_t i = 0; i < 7; i++)
@@ -82,14 +76,13 @@ CASE(what_is_forgotten_hides_nobody, "what is forgotten hides nobody")
 		rlk_observer_prune(&observer, 2000);
 		assert_int_equal(observer.count, 0);
 	}
-	rlk_observer_fini(&observer);
 }
 
 /* 16 MiB at the most, whatever a server tells of; what was forgotten is seen
  * anew. */
-CASE(what_is_remembered_is_bounded, "what is remembered is bounded")
+CASE("what is remembered is bounded")
 {
-	struct rlk_observer observer = { 0 };
+	_cleanup_(rlk_observer_fini) struct rlk_observer observer = { 0 };
 
 	for (uint64_t id = 1; id <= 1000 * 1000; id++)
 		rlk_observer_see(&observer, id, 1, 1000);
@@ -98,7 +91,6 @@ CASE(what_is_remembered_is_bounded, "what is remembered is bounded")
 	assert_int_equal(rlk_observer_see(&observer, 1000 * 1000, 1, 1500),
 			 500);
 	assert_int_equal(rlk_observer_see(&observer, 1, 1, 1500), 0);
-	rlk_observer_fini(&observer);
 }
 
 CASE_MAIN(case_main)

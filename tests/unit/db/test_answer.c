@@ -206,10 +206,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define ANSWER(function, sentence)                                             \
-	CASE_WITH(function, sentence, set_up, tear_down)
+#define ANSWER(sentence) CASE_WITH(sentence, set_up, tear_down)
 
-ANSWER(what_a_server_says_is_let_through, "what a server says is let through")
+ANSWER("what a server says is let through")
 {
 	struct rlk_conn *conn = *state;
 
@@ -223,7 +222,7 @@ ANSWER(what_a_server_says_is_let_through, "what a server says is let through")
 	}
 }
 
-ANSWER(what_none_says_is_refused, "what none says is refused")
+ANSWER("what none says is refused")
 {
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(bad); i++) {
 		struct rlk_conn *conn = *state;
@@ -238,7 +237,7 @@ ANSWER(what_none_says_is_refused, "what none says is refused")
 }
 
 /* Rows of the answer before would be taken for the next one. */
-ANSWER(what_is_left_over_is_no_answer, "what is left over is no answer")
+ANSWER("what is left over is no answer")
 {
 	static const struct talk half = { RLK_CALL_QUERY,
 					  { P("\1"), P(TEXT), P(END) } };
@@ -250,7 +249,7 @@ ANSWER(what_is_left_over_is_no_answer, "what is left over is no answer")
 }
 
 /* A server that is leaving says so unasked. */
-ANSWER(farewell_is_let_through, "a farewell is let through")
+ANSWER("a farewell is let through")
 {
 	static const struct talk talk = { RLK_CALL_PING, { P(OK), P(ERROR) } };
 
@@ -259,7 +258,7 @@ ANSWER(farewell_is_let_through, "a farewell is let through")
 
 /* The second time a server may leave the definitions out, if they are the same
  * for sure. */
-ANSWER(columns_that_are_known_are_counted, "columns that are known are counted")
+ANSWER("columns that are known are counted")
 {
 	static const struct talk same = {
 		RLK_CALL_EXECUTE, { P("\1\0"), P(END), P(SEVEN), P(END) }
@@ -291,8 +290,7 @@ ANSWER(columns_that_are_known_are_counted, "columns that are known are counted")
 }
 
 /* One text more, for the type's other name. */
-ANSWER(extended_definitions_have_one_text_more,
-       "extended definitions have one text more")
+ANSWER("extended definitions have one text more")
 {
 	static const struct talk longer = { RLK_CALL_QUERY,
 					    { P("\1"),
@@ -310,7 +308,7 @@ ANSWER(extended_definitions_have_one_text_more,
 
 #define CHANGED "\0\0\0\2\100\0\0\0" /* and no words */
 
-ANSWER(changes_of_the_session_are_counted, "changes of the session are counted")
+ANSWER("changes of the session are counted")
 {
 	static const struct {
 		struct talk talk;
@@ -345,7 +343,7 @@ ANSWER(changes_of_the_session_are_counted, "changes of the session are counted")
 }
 
 /* Rows are small where they come and larger where they are kept. */
-ANSWER(rows_without_an_end_are_refused, "rows without an end are refused")
+ANSWER("rows without an end are refused")
 {
 	static const struct talk head = { RLK_CALL_QUERY,
 					  { P("\1"), P(TEXT), P(END) } };
@@ -390,7 +388,7 @@ static void cut(size_t piece, char *ret_text)
 	rlk_frames_drop(&frames);
 }
 
-ANSWER(stream_is_cut_however_it_comes, "a stream is cut however it comes")
+ANSWER("a stream is cut however it comes")
 {
 	for (size_t piece = 1; piece <= STREAM; piece++) {
 		char text[64] = "";
@@ -400,7 +398,7 @@ ANSWER(stream_is_cut_however_it_comes, "a stream is cut however it comes")
 	}
 }
 
-ANSWER(long_packet_is_seen_by_its_header, "a long packet is seen by its header")
+ANSWER("a long packet is seen by its header")
 {
 	struct rlk_frames frames = { .seen = 0 };
 	struct rlk_frame frame;

@@ -135,7 +135,7 @@ static void leave(struct person *leader)
 	rlk_group_leave(&group, leader->members, leader->count);
 }
 
-FAKE(lone_request_leads_at_once, "a lone request leads at once")
+FAKE("a lone request leads at once")
 {
 	struct person a;
 
@@ -153,8 +153,7 @@ FAKE(lone_request_leads_at_once, "a lone request leads at once")
 	end();
 }
 
-FAKE(those_who_come_meanwhile_go_together,
-     "those who come meanwhile go together")
+FAKE("those who come meanwhile go together")
 {
 	struct person first;
 	struct person others[3];
@@ -179,7 +178,7 @@ FAKE(those_who_come_meanwhile_go_together,
 	end();
 }
 
-FAKE(one_who_can_stay_longest_leads, "the one that can stay longest leads")
+FAKE("the one that can stay longest leads")
 {
 	static const int64_t until[] = { 1000, 3000, 2000 };
 	struct person first;
@@ -199,7 +198,7 @@ FAKE(one_who_can_stay_longest_leads, "the one that can stay longest leads")
 	end();
 }
 
-FAKE(no_more_than_allowed_go_together, "no more than allowed go together")
+FAKE("no more than allowed go together")
 {
 	struct person first;
 	struct person others[4];
@@ -222,8 +221,7 @@ FAKE(no_more_than_allowed_go_together, "no more than allowed go together")
 	end();
 }
 
-FAKE(one_whose_time_is_up_before_it_is_sent_is_over,
-     "one whose time is up before it is sent is over")
+FAKE("one whose time is up before it is sent is over")
 {
 	struct person first;
 	struct person soon;
@@ -258,8 +256,7 @@ FAKE(one_whose_time_is_up_before_it_is_sent_is_over,
 	end();
 }
 
-FAKE(one_whose_time_is_up_afterwards_leaves_its_answer,
-     "one whose time is up afterwards leaves its answer")
+FAKE("one whose time is up afterwards leaves its answer")
 {
 	struct person first;
 	struct person leader;
@@ -306,8 +303,7 @@ static void come_early(struct person *person, int64_t ms, unsigned int early)
 	fake_until(are_early, &early);
 }
 
-FAKE(those_that_come_early_go_together_in_time,
-     "those that come early go together in time")
+FAKE("those that come early go together in time")
 {
 	struct person others[3];
 	struct person hasty;
@@ -343,7 +339,7 @@ FAKE(those_that_come_early_go_together_in_time,
 	end();
 }
 
-FAKE(one_that_is_early_can_go, "one that is early can go")
+FAKE("one that is early can go")
 {
 	_Atomic bool wants_out = false;
 	struct person one = { .group = &group };
@@ -364,8 +360,7 @@ FAKE(one_that_is_early_can_go, "one that is early can go")
 	end();
 }
 
-FAKE(alarm_is_set_only_for_an_earlier_deadline,
-     "an alarm is set only for an earlier deadline")
+FAKE("an alarm is set only for an earlier deadline")
 {
 	struct person first;
 	struct person others[3];
@@ -387,7 +382,7 @@ FAKE(alarm_is_set_only_for_an_earlier_deadline,
 	end();
 }
 
-FAKE(who_wants_out_goes_unless_it_leads, "who wants out goes, unless it leads")
+FAKE("who wants out goes, unless it leads")
 {
 	_Atomic bool out[4] = { false };
 	struct person first;
@@ -477,7 +472,7 @@ static void *come_often(void *arg)
 	return NULL;
 }
 
-FAKE(each_of_many_is_answered_once, "each of many is answered once")
+FAKE("each of many is answered once")
 {
 	pthread_t threads[THREADS];
 

@@ -10,7 +10,6 @@
 static struct rlk_server learn(const char *version, int code)
 {
 	struct rlk_server server = { .flavour = RLK_MARIADB };
-	struct rowlock_errinfo err = { 0 };
 
 	assert_code(rlk_server_learn(&server, version, "db1:3306", &err), code,
 		    &err);
@@ -20,7 +19,7 @@ static struct rlk_server learn(const char *version, int code)
 	return server;
 }
 
-CASE(version_and_flavour_are_read, "version and flavour are read")
+CASE("version and flavour are read")
 {
 	static const struct {
 		const char *text;
@@ -50,8 +49,7 @@ CASE(version_and_flavour_are_read, "version and flavour are read")
 	}
 }
 
-CASE(old_and_nameless_servers_are_refused,
-     "old and nameless servers are refused")
+CASE("old and nameless servers are refused")
 {
 	static const char *const old[] = {
 		"10.5.99-MariaDB",       "5.7.44",  "8.0.0",
@@ -63,8 +61,7 @@ CASE(old_and_nameless_servers_are_refused,
 	learn(NULL, ROWLOCK_EUNSUPPORTED);
 }
 
-CASE(snapshot_isolation_is_known_by_series_and_patch,
-     "snapshot isolation is known by series and patch")
+CASE("snapshot isolation is known by series and patch")
 {
 	static const struct {
 		const char *version;
@@ -87,7 +84,7 @@ CASE(snapshot_isolation_is_known_by_series_and_patch,
 }
 
 /* Nowhere else is there a node that may be behind, or a word for it. */
-CASE(only_clusters_catch_up, "only clusters catch up")
+CASE("only clusters catch up")
 {
 	const struct rlk_server galera = { .flavour = RLK_MARIADB,
 					   .galera = true };
@@ -117,7 +114,7 @@ CASE(only_clusters_catch_up, "only clusters catch up")
 	}
 }
 
-CASE(only_mariadb_returns_the_row, "only MariaDB returns the row")
+CASE("only MariaDB returns the row")
 {
 	struct rlk_server maria = learn("10.11.19-MariaDB", 0);
 	struct rlk_server mysql = learn("9.7.4", 0);

@@ -37,8 +37,6 @@ static void note_warning(enum rowlock_log_level level, const char *message,
 
 void crowd_begin_with(struct rowlock_client_options options)
 {
-	struct rowlock_errinfo err;
-
 	warnings = 0;
 	options.call_timeout_ms = 500;
 	options.log = note_warning;
@@ -133,8 +131,6 @@ bool is_free(void *arg)
 
 static void drop(struct rowlock *gone)
 {
-	struct rowlock_errinfo err;
-
 	if (rowlock_held(gone) == 1)
 		assert_ok(rowlock_release(gone, &err));
 	fake_lock_end(gone);
@@ -149,8 +145,6 @@ bool is_leader_gone(void *arg)
 /* Everything that was begun comes to its end. */
 void crowd_end(void)
 {
-	struct rowlock_errinfo err;
-
 	fake_always(FAKE_ACQUIRE, normal);
 	fake_always(FAKE_FENCE, normal);
 	fake_let(FAKE_ACQUIRE);
@@ -168,8 +162,6 @@ void crowd_end(void)
 void hear_all(int code)
 {
 	for (int i = 0; i < MANY; i++) {
-		struct rowlock_errinfo err;
-
 		assert_code(fake_hear(person[i], &err), code, &err);
 	}
 }
@@ -186,8 +178,6 @@ void all_hold(void)
 /* Each holds its lock, without others. */
 void all_have(void)
 {
-	struct rowlock_errinfo err;
-
 	for (int i = 0; i < MANY; i++)
 		assert_code(fake_ask(person[i], FAKE_DO_ACQUIRE, lock[i], 0), 0,
 			    &err);

@@ -119,8 +119,7 @@ struct fake_call {
 };
 
 /** A test of this world, and the sentence that it proves. */
-#define FAKE(function, sentence)                                               \
-	CASE_WITH(function, sentence, fake_setup, fake_teardown)
+#define FAKE(sentence) CASE_WITH(sentence, fake_setup, fake_teardown)
 
 /** Before and after each test. */
 int fake_setup(void **state);
@@ -307,16 +306,18 @@ static inline void fake_lock_endp(struct rowlock **lock)
 	fake_lock_end(*lock);
 }
 
-/** A case begins with @client, @err and @lock, its handle of "job"; they end
- *  with it. */
-#define FAKE_CLIENT()                                                          \
-	_cleanup_(fake_client_endp) struct rowlock_client *client =            \
-	    fake_client();                                                     \
-	__attribute__((unused)) struct rowlock_errinfo err
+/** Declarations of what ends with its block, the last one first. */
+#define FAKE_CLIENT_AS(name, made)                                             \
+	_cleanup_(fake_client_endp) struct rowlock_client *name = made
+#define FAKE_LOCK(lock, ...)                                                   \
+	_cleanup_(fake_lock_endp) struct rowlock *lock = fake_lock(__VA_ARGS__)
+#define FAKE_PERSON(name)                                                      \
+	_cleanup_(fake_person_endp) struct fake_person *name = fake_person()
+/** As most cases begin: @client, and @lock, its handle of "job". */
+#define FAKE_CLIENT() FAKE_CLIENT_AS(client, fake_client())
 #define FAKE_JOB(strategy, flags)                                              \
 	FAKE_CLIENT();                                                         \
-	_cleanup_(fake_lock_endp) struct rowlock *lock =                       \
-	    fake_lock(client, strategy, flags, "job")
+	FAKE_LOCK(lock, client, strategy, flags, "job")
 
 /** Wait until @count threads stand in line for the lock's name. */
 void fake_await_line(struct rowlock *lock, unsigned int count);
@@ -347,6 +348,11 @@ bool fake_busy(struct fake_person *person);
 int fake_ask(struct fake_person *person, enum fake_verb verb,
 	     struct rowlock *lock, uint64_t wait_ms);
 void fake_person_end(struct fake_person *person);
+
+static inline void fake_person_endp(struct fake_person **person)
+{
+	fake_person_end(*person);
+}
 
 /** Text after which a test fails at its end; first one counts. */
 void fake_problem(const char *format, ...)

@@ -25,7 +25,6 @@ struct rowlock_client *fake_client_with(
     const struct rowlock_client_options *options)
 {
 	struct rowlock_client *client = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_client_new(options, &client, &err));
 	return client;
@@ -40,8 +39,6 @@ struct rowlock_client *fake_client(void)
 
 void fake_client_end(struct rowlock_client *client)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_client_try_free(client, &err));
 }
 
@@ -74,7 +71,6 @@ struct rowlock *fake_lock(struct rowlock_client *client,
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	options.strategy = strategy;
 	options.flags = flags;
@@ -84,8 +80,6 @@ struct rowlock *fake_lock(struct rowlock_client *client,
 
 void fake_lock_end(struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(lock, &err));
 }
 

@@ -25,8 +25,7 @@ static bool do_all_rest(void *arg)
 }
 
 /* A question that only looks would take it for another's. */
-FAKE(one_that_polls_finds_its_own_row_after_a_lost_answer,
-     "one that polls finds its own row after a lost answer")
+FAKE("one that polls finds its own row after a lost answer")
 {
 	crowd_begin();
 	fake_session_add(77);
@@ -50,8 +49,7 @@ FAKE(one_that_polls_finds_its_own_row_after_a_lost_answer,
 	crowd_end();
 }
 
-FAKE(those_of_one_moment_share_a_round_trip,
-     "those of one moment share a round trip")
+FAKE("those of one moment share a round trip")
 {
 	crowd_begin();
 	leader_asks();
@@ -65,7 +63,7 @@ FAKE(those_of_one_moment_share_a_round_trip,
 	crowd_end();
 }
 
-FAKE(releases_and_draws_go_along, "releases and draws go along")
+FAKE("releases and draws go along")
 {
 	crowd_begin();
 	all_have();
@@ -84,9 +82,8 @@ FAKE(releases_and_draws_go_along, "releases and draws go along")
 	crowd_end();
 }
 
-FAKE(lone_thread_is_in_no_group, "a lone thread is in no group")
+FAKE("a lone thread is in no group")
 {
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	crowd_begin();
@@ -142,8 +139,7 @@ static void all_poll(void)
 	fake_pass_until(are_in_a_round, NULL);
 }
 
-FAKE(polls_of_many_names_cost_one_packet_per_round,
-     "polls of many names cost one packet per round")
+FAKE("polls of many names cost one packet per round")
 {
 	unsigned int acquires;
 	unsigned int batches;
@@ -196,9 +192,8 @@ static void round_passes_in_vain(void)
 }
 
 /* The leader keeps the connection for long, and they are in no hurry. */
-FAKE(round_that_is_late_is_left_out, "a round that is late is left out")
+FAKE("a round that is late is left out")
 {
-	struct rowlock_errinfo err;
 	unsigned int acquires;
 	unsigned int batches;
 
@@ -225,8 +220,7 @@ FAKE(round_that_is_late_is_left_out, "a round that is late is left out")
 	crowd_end();
 }
 
-FAKE(stop_of_the_process_does_not_part_a_round,
-     "a stop of the process does not part a round")
+FAKE("a stop of the process does not part a round")
 {
 	unsigned int acquires;
 	unsigned int batches;
@@ -244,7 +238,7 @@ FAKE(stop_of_the_process_does_not_part_a_round,
 	crowd_end();
 }
 
-FAKE(group_of_one_is_none, "a group of one is none")
+FAKE("a group of one is none")
 {
 	struct rowlock_client_options options = fake_options();
 
@@ -261,7 +255,7 @@ FAKE(group_of_one_is_none, "a group of one is none")
 	crowd_end();
 }
 
-FAKE(what_fails_half_way_is_sent_alone, "what fails half way is sent alone")
+FAKE("what fails half way is sent alone")
 {
 	static const int faults[] = { RLK_BUSY, RLK_CONFLICT, RLK_KILLED,
 				      RLK_REFUSED };
@@ -285,8 +279,7 @@ FAKE(what_fails_half_way_is_sent_alone, "what fails half way is sent alone")
 }
 
 /* The server may have no more of them for us. */
-FAKE(without_a_connection_aside_the_commit_connection_is_taken,
-     "without a connection aside the commit connection is taken")
+FAKE("without a connection aside the commit connection is taken")
 {
 	crowd_begin();
 	leader_asks();
@@ -304,8 +297,7 @@ FAKE(without_a_connection_aside_the_commit_connection_is_taken,
 	crowd_end();
 }
 
-FAKE(lost_answer_is_settled_by_each_attempt,
-     "a lost answer is settled by each attempt")
+FAKE("a lost answer is settled by each attempt")
 {
 	crowd_begin();
 	leader_asks();
@@ -322,8 +314,7 @@ FAKE(lost_answer_is_settled_by_each_attempt,
 	crowd_end();
 }
 
-FAKE(lost_answer_does_not_make_a_release_a_loss,
-     "a lost answer does not make a release a loss")
+FAKE("a lost answer does not make a release a loss")
 {
 	crowd_begin();
 	all_have();
@@ -337,7 +328,7 @@ FAKE(lost_answer_does_not_make_a_release_a_loss,
 }
 
 /* Nobody knows of which of them the row was there. */
-FAKE(lost_answer_does_not_hide_a_break, "a lost answer does not hide a break")
+FAKE("a lost answer does not hide a break")
 {
 	crowd_begin();
 	all_have();
@@ -350,8 +341,7 @@ FAKE(lost_answer_does_not_hide_a_break, "a lost answer does not hide a break")
 	crowd_end();
 }
 
-FAKE(release_of_a_row_that_was_gone_is_a_loss,
-     "the release of a row that was gone is a loss")
+FAKE("the release of a row that was gone is a loss")
 {
 	crowd_begin();
 	all_have();
@@ -366,8 +356,7 @@ FAKE(release_of_a_row_that_was_gone_is_a_loss,
 }
 
 /* That one half was executed tells nothing about the other. */
-FAKE(interrupted_release_still_tells_a_loss,
-     "an interrupted release still tells a loss")
+FAKE("an interrupted release still tells a loss")
 {
 	crowd_begin();
 	all_have();
@@ -383,8 +372,7 @@ FAKE(interrupted_release_still_tells_a_loss,
 	crowd_end();
 }
 
-FAKE(what_may_have_been_granted_is_not_left_behind,
-     "what may have been granted is not left behind")
+FAKE("what may have been granted is not left behind")
 {
 	crowd_begin();
 	leader_asks();
@@ -405,8 +393,7 @@ FAKE(what_may_have_been_granted_is_not_left_behind,
 
 /* A server that is read-only refuses the packet, and then each of its acquires:
  * nothing is there that the chores would have to delete. */
-FAKE(what_was_refused_leaves_nothing_behind,
-     "what was refused leaves nothing behind")
+FAKE("what was refused leaves nothing behind")
 {
 	struct fake_person *doubtful = fake_person();
 	struct rowlock *last;
@@ -441,8 +428,7 @@ FAKE(what_was_refused_leaves_nothing_behind,
 	crowd_end();
 }
 
-FAKE(group_that_cannot_be_fenced_is_settled_one_by_one,
-     "a group that cannot be fenced is settled one by one")
+FAKE("a group that cannot be fenced is settled one by one")
 {
 	crowd_begin();
 	leader_asks();
@@ -455,7 +441,7 @@ FAKE(group_that_cannot_be_fenced_is_settled_one_by_one,
 	crowd_end();
 }
 
-FAKE(packet_that_lingers_is_interrupted, "a packet that lingers is interrupted")
+FAKE("a packet that lingers is interrupted")
 {
 	crowd_begin();
 	leader_asks();
@@ -485,8 +471,7 @@ static bool all_are_told(void *arg)
 }
 
 /* The server may swallow the interruption, and the rest of the packet. */
-FAKE(interrupted_packet_without_an_answer_is_not_waited_for,
-     "an interrupted packet without an answer is not waited for")
+FAKE("an interrupted packet without an answer is not waited for")
 {
 	int64_t began;
 

@@ -25,9 +25,8 @@ static void send_and_hold_back(enum fake_verb verb, uint64_t short_ms)
 	fake_await(FAKE_BATCH, 1);
 }
 
-FAKE(each_leaves_at_its_own_deadline, "each leaves at its own deadline")
+FAKE("each leaves at its own deadline")
 {
-	struct rowlock_errinfo err;
 	int64_t began;
 
 	crowd_begin();
@@ -48,10 +47,8 @@ FAKE(each_leaves_at_its_own_deadline, "each leaves at its own deadline")
 	crowd_end();
 }
 
-FAKE(one_that_was_never_sent_leaves_nothing,
-     "one that was never sent leaves nothing")
+FAKE("one that was never sent leaves nothing")
 {
-	struct rowlock_errinfo err;
 	unsigned int releases;
 
 	crowd_begin();
@@ -70,10 +67,8 @@ FAKE(one_that_was_never_sent_leaves_nothing,
 }
 
 /* Its leader waits for a connection. What it sends then is given back. */
-FAKE(one_that_was_taken_and_not_sent_is_late,
-     "one that was taken and not sent is late")
+FAKE("one that was taken and not sent is late")
 {
-	struct rowlock_errinfo err;
 	unsigned int gets;
 
 	crowd_begin();
@@ -99,11 +94,8 @@ FAKE(one_that_was_taken_and_not_sent_is_late,
 }
 
 /* All leave: the leader last, since it gives up its packet then. */
-FAKE(group_that_gets_no_answer_is_abandoned,
-     "a group that gets no answer is abandoned")
+FAKE("a group that gets no answer is abandoned")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 450);
@@ -120,11 +112,8 @@ FAKE(group_that_gets_no_answer_is_abandoned,
 	crowd_end();
 }
 
-FAKE(release_whose_answer_stays_away_is_over_in_time,
-     "a release whose answer stays away is over in time")
+FAKE("a release whose answer stays away is over in time")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	all_have();
 	leader_asks();
@@ -144,11 +133,8 @@ FAKE(release_whose_answer_stays_away_is_over_in_time,
 	crowd_end();
 }
 
-FAKE(draw_whose_answer_stays_away_says_so,
-     "a draw whose answer stays away says so")
+FAKE("a draw whose answer stays away says so")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	all_have();
 	leader_asks();
@@ -168,10 +154,8 @@ FAKE(draw_whose_answer_stays_away_says_so,
 
 /* --------------------------------------------------------------- cancels */
 
-FAKE(cancel_reaches_who_queues, "a cancel reaches who queues")
+FAKE("a cancel reaches who queues")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 0);
@@ -186,10 +170,8 @@ FAKE(cancel_reaches_who_queues, "a cancel reaches who queues")
 	crowd_end();
 }
 
-FAKE(cancel_reaches_who_was_taken, "a cancel reaches who was taken")
+FAKE("a cancel reaches who was taken")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	leader_asks();
 	send_and_hold_back(FAKE_DO_ACQUIRE, 3000);
@@ -203,10 +185,8 @@ FAKE(cancel_reaches_who_was_taken, "a cancel reaches who was taken")
 }
 
 /* Its leader waits for a connection. */
-FAKE(cancel_reaches_a_try_that_was_taken_and_not_sent,
-     "a cancel reaches a try that was taken and not sent")
+FAKE("a cancel reaches a try that was taken and not sent")
 {
-	struct rowlock_errinfo err;
 	unsigned int gets;
 
 	crowd_begin();
@@ -230,11 +210,9 @@ FAKE(cancel_reaches_a_try_that_was_taken_and_not_sent,
 }
 
 /* The server lets nobody in, or all its connections are in use. */
-CASE_WITH(try_that_was_taken_and_not_sent_says_why,
-	  "a try that was taken and not sent says why", NULL, NULL)
+CASE_WITH("a try that was taken and not sent says why", NULL, NULL)
 {
 	for (int opens = 0; opens < 2; opens++) {
-		struct rowlock_errinfo err;
 		unsigned int gets;
 
 		fake_setup(state);
@@ -265,10 +243,8 @@ CASE_WITH(try_that_was_taken_and_not_sent_says_why,
 
 /* ----------------------------------------------------- the leader's trouble */
 
-FAKE(canceled_leader_is_nothing_to_the_others,
-     "a canceled leader is nothing to the others")
+FAKE("a canceled leader is nothing to the others")
 {
-	struct rowlock_errinfo err;
 	unsigned int gets;
 
 	crowd_begin();
@@ -291,11 +267,8 @@ FAKE(canceled_leader_is_nothing_to_the_others,
 	crowd_end();
 }
 
-FAKE(leader_without_a_connection_is_nothing_to_the_others,
-     "a leader without a connection is nothing to the others")
+FAKE("a leader without a connection is nothing to the others")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	all_have();
 	assert_ok(rowlock_release(lock[0], &err));
@@ -316,10 +289,8 @@ FAKE(leader_without_a_connection_is_nothing_to_the_others,
 }
 
 /* Until a beat has shown that it knows us. Not even an empty packet is sent. */
-FAKE(nothing_is_asked_of_another_server, "nothing is asked of another server")
+FAKE("nothing is asked of another server")
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	leader_asks();
 	all_ask(FAKE_DO_ACQUIRE, 10000);
@@ -340,8 +311,6 @@ FAKE(nothing_is_asked_of_another_server, "nothing is asked of another server")
 
 static void round_of_packets(struct fake_answer answer)
 {
-	struct rowlock_errinfo err;
-
 	leader_asks();
 	for (unsigned int i = 0; i < MANY; i++) {
 		bool held = rowlock_held(lock[i]) == 1;
@@ -360,8 +329,6 @@ static void round_of_packets(struct fake_answer answer)
 /* Some hold, some do not: a packet of both kinds. */
 static void begin_mixed(void)
 {
-	struct rowlock_errinfo err;
-
 	crowd_begin();
 	for (int i = 0; i < MANY; i += 2)
 		assert_code(fake_ask(person[i], FAKE_DO_ACQUIRE, lock[i], 0), 0,
@@ -374,7 +341,7 @@ static void all_share(bool shares)
 	assert_int_equal(warnings, !shares);
 }
 
-FAKE(syntax_error_ends_the_sharing, "a syntax error ends the sharing")
+FAKE("a syntax error ends the sharing")
 {
 	static const struct fake_answer syntax = { .given = true,
 						   .skip = true,
@@ -410,8 +377,7 @@ FAKE(syntax_error_ends_the_sharing, "a syntax error ends the sharing")
 	crowd_end();
 }
 
-FAKE(connections_that_end_again_and_again_do,
-     "connections that end again and again do")
+FAKE("connections that end again and again do")
 {
 	begin_mixed();
 	round_of_packets(lost_request);
@@ -426,7 +392,7 @@ FAKE(connections_that_end_again_and_again_do,
 	crowd_end();
 }
 
-FAKE(other_refusals_do_not, "other refusals do not")
+FAKE("other refusals do not")
 {
 	static const struct fake_answer right = { .given = true,
 						  .skip = true,

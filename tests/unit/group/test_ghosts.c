@@ -7,17 +7,15 @@
 
 /* ------------------------------------------------------------- of others */
 
-FAKE(what_is_free_at_the_deadline_is_taken_from_a_ghost,
-     "what is free at the deadline is taken from a ghost")
+FAKE("what is free at the deadline is taken from a ghost")
 {
-	struct one bob = waiting(500);
+	_cleanup_(end) struct one bob = waiting(500);
 
 	fake_lease_remove("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(fake_bell("job"), SOMEBODY);
 	assert_int_equal(release(&bob), 0);
 	fake_bell_ring("job");
-	end(&bob);
 }
 
 /* As permits are asked for: who asks is refused as long as others stand in
@@ -54,7 +52,6 @@ static struct one behind_a_ghost(const struct rlk_strategy *strategy)
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct one bob = { .client = client_of(4), .person = fake_person() };
-	struct rowlock_errinfo err;
 
 	fake_bell_take("job");
 	assert_ok(rlk_lock_make(bob.client, "job", strategy, &options,
@@ -66,11 +63,10 @@ static struct one behind_a_ghost(const struct rlk_strategy *strategy)
 
 /* It may want more than are free. The server ends the connection of one that
  * does not ask. */
-FAKE(permits_are_left_to_the_first_in_line,
-     "permits are left to the first in line")
+FAKE("permits are left to the first in line")
 {
 	struct rlk_strategy counted = permits();
-	struct one bob = behind_a_ghost(&counted);
+	_cleanup_(end) struct one bob = behind_a_ghost(&counted);
 
 	fake_pass_await(FAKE_LOOK, 3);
 	assert_int_equal(fake_bell_line("job"), 1);
@@ -79,14 +75,12 @@ FAKE(permits_are_left_to_the_first_in_line,
 	fake_bell_ring("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* Its host vanished: its connection, and so its bell, outlive its session. */
-FAKE(dead_holders_name_is_taken_at_once_though_its_bell_lives,
-     "dead holder's name is taken at once, though its bell lives")
+FAKE("dead holder's name is taken at once, though its bell lives")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_session_expire(77);
 	fake_advance(LOOK_MOST_MS);
@@ -95,7 +89,6 @@ FAKE(dead_holders_name_is_taken_at_once_though_its_bell_lives,
 	assert_int_equal(fake_bell("job"), SOMEBODY);
 	assert_int_equal(release(&bob), 0);
 	fake_bell_ring("job");
-	end(&bob);
 }
 
 /* --------------------------------------------------------------- our own */
@@ -107,12 +100,11 @@ static bool bell_is_gone(void *arg)
 
 /* It was taken with the commit connection, which is in use for long when the
  * name is given back: so the connection is ended when it comes free. */
-FAKE(bell_on_a_connection_in_use_is_no_ghost_for_long,
-     "bell on a connection in use is no ghost for long")
+FAKE("bell on a connection in use is no ghost for long")
 {
 	char name[] = "job";
-	struct one bob = one(client_of(4), name);
-	struct one eve = one(bob.client, "other");
+	_cleanup_(end) struct one bob = one(client_of(4), name);
+	_cleanup_(leave) struct one eve = one(bob.client, "other");
 	uint64_t commit;
 
 	acquire(&bob, ROWLOCK_FOREVER);
@@ -132,21 +124,18 @@ FAKE(bell_on_a_connection_in_use_is_no_ghost_for_long,
 	is_granted(&eve);
 	fake_pass_until(bell_is_gone, name);
 	assert_int_equal(release(&eve), 0);
-	leave(&eve);
-	end(&bob);
 }
 
 /* The commit connection before had a bell, too, of a name that is given back
  * last, while the present one is in use. */
-FAKE(bell_is_no_ghost_though_an_older_one_is_missed_as_well,
-     "bell is no ghost though an older one is missed as well")
+FAKE("bell is no ghost though an older one is missed as well")
 {
 	const struct fake_answer lost = { .given = true,
 					  .result = RLK_UNKNOWN };
 	char name[] = "job";
-	struct one carl = one(client_of(4), "third");
-	struct one bob = one(carl.client, name);
-	struct one eve = one(carl.client, "other");
+	_cleanup_(end) struct one carl = one(client_of(4), "third");
+	_cleanup_(leave) struct one bob = one(carl.client, name);
+	_cleanup_(leave) struct one eve = one(carl.client, "other");
 	unsigned int asked;
 
 	acquire(&carl, ROWLOCK_FOREVER);
@@ -171,21 +160,17 @@ FAKE(bell_is_no_ghost_though_an_older_one_is_missed_as_well,
 	is_granted(&eve);
 	fake_pass_until(bell_is_gone, name);
 	assert_int_equal(release(&eve), 0);
-	leave(&eve);
-	leave(&bob);
-	end(&carl);
 }
 
 /* The connection ended before anybody could close it. */
-FAKE(ghost_of_a_lost_connection_does_not_end_the_next_one,
-     "ghost of a lost connection does not end the next one")
+FAKE("ghost of a lost connection does not end the next one")
 {
 	const struct fake_answer lost = {
 		.wait = true, .given = true, .skip = true, .result = RLK_UNKNOWN
 	};
-	struct one bob = one(client_of(4), "job");
-	struct one eve = one(bob.client, "other");
-	struct one carl = one(bob.client, "third");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
+	_cleanup_(leave) struct one eve = one(bob.client, "other");
+	_cleanup_(leave) struct one carl = one(bob.client, "third");
 	uint64_t commit;
 
 	acquire(&bob, ROWLOCK_FOREVER);
@@ -205,9 +190,6 @@ FAKE(ghost_of_a_lost_connection_does_not_end_the_next_one,
 	assert_int_equal(fake_bell("third"), fake_bell("other"));
 	assert_int_equal(release(&carl), 0);
 	assert_int_equal(release(&eve), 0);
-	leave(&carl);
-	leave(&eve);
-	end(&bob);
 }
 
 CASE_MAIN(case_main)

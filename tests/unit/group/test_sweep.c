@@ -41,8 +41,7 @@ static void all_meet_the_dead(uint64_t wait_ms)
 	all_meet(FAKE_SWEEP_MANY, wait_ms);
 }
 
-FAKE(those_who_meet_the_dead_share_a_sweep,
-     "those who meet dead holders at one moment share a sweep")
+FAKE("those who meet dead holders at one moment share a sweep")
 {
 	begin();
 	all_meet_the_dead(10000);
@@ -55,8 +54,7 @@ FAKE(those_who_meet_the_dead_share_a_sweep,
 	crowd_end();
 }
 
-FAKE(one_that_is_in_the_way_is_swept_alone,
-     "one that is in the way is swept alone")
+FAKE("one that is in the way is swept alone")
 {
 	begin();
 	all_meet_the_dead(10000);
@@ -68,10 +66,8 @@ FAKE(one_that_is_in_the_way_is_swept_alone,
 	crowd_end();
 }
 
-FAKE(who_waits_for_a_sweep_leaves_at_its_deadline,
-     "who waits for a sweep leaves at its deadline")
+FAKE("who waits for a sweep leaves at its deadline")
 {
-	struct rowlock_errinfo err;
 	int64_t began;
 
 	begin();
@@ -89,11 +85,8 @@ FAKE(who_waits_for_a_sweep_leaves_at_its_deadline,
 
 /* What is still there after a sweep was alive after all: it is asked for once
  * more, not in a circle. */
-FAKE(holder_that_is_still_there_is_not_swept_again,
-     "a holder that is still there is not swept again")
+FAKE("a holder that is still there is not swept again")
 {
-	struct rowlock_errinfo err;
-
 	begin();
 	all_meet_the_dead(0);
 	for (unsigned int i = 1; i < MANY; i++) {
@@ -131,7 +124,6 @@ static void reap_all(struct rowlock_client *of,
 		     struct rowlock_reap_result *result)
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 
 	options.batch = 256;
 	result->size = sizeof(*result);
@@ -140,10 +132,9 @@ static void reap_all(struct rowlock_client *of,
 	assert_int_equal(fake_lease("alive"), 99);
 }
 
-FAKE(reaper_sweeps_a_batch_by_a_statement,
-     "the reaper sweeps a batch by a statement")
+FAKE("the reaper sweeps a batch by a statement")
 {
-	struct rowlock_client *of = fake_client();
+	FAKE_CLIENT_AS(of, fake_client());
 	struct rowlock_reap_result result;
 
 	fill();
@@ -158,13 +149,11 @@ FAKE(reaper_sweeps_a_batch_by_a_statement,
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 0);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), 0);
-	fake_client_end(of);
 }
 
-FAKE(reaper_goes_one_by_one_where_one_is_in_the_way,
-     "the reaper goes one by one where one is in the way")
+FAKE("the reaper goes one by one where one is in the way")
 {
-	struct rowlock_client *of = fake_client();
+	FAKE_CLIENT_AS(of, fake_client());
 	struct rowlock_reap_result result;
 
 	fill();
@@ -180,20 +169,17 @@ FAKE(reaper_goes_one_by_one_where_one_is_in_the_way,
 	assert_int_equal(fake_count(FAKE_EVICT_EXPIRED), 1);
 	assert_int_equal(result.swept, DEAD - 1);
 	assert_int_equal(fake_count(FAKE_SWEEP_DEAD), DEAD);
-	fake_client_end(of);
 }
 
 /* Each page takes 60 ms, and a pass is to take 100. */
-FAKE(pass_that_was_ended_is_gone_on_with,
-     "a pass that was ended by its time is gone on with")
+FAKE("a pass that was ended by its time is gone on with")
 {
 	static const struct {
 		unsigned int evicted, more, pages;
 	} passes[] = { { 0, 1, 2 }, { 2, 1, 4 }, { 2, 1, 6 } };
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *of = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(of, fake_client());
 
 	for (uint64_t id = 1; id <= 8; id++) {
 		fake_session_add(id);
@@ -216,18 +202,15 @@ FAKE(pass_that_was_ended_is_gone_on_with,
 	/* From the first one on. */
 	assert_int_equal(fake_count(FAKE_SESSIONS), 9);
 	assert_int_equal(fake_count(FAKE_DEAD), 1);
-	fake_client_end(of);
 }
 
 /* Those that are in the way cost each pass its time; the others have theirs. */
-FAKE(pass_is_not_kept_by_those_in_the_way,
-     "a pass is not kept by those in the way")
+FAKE("a pass is not kept by those in the way")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *of = fake_client();
+	FAKE_CLIENT_AS(of, fake_client());
 	struct fake_answer slow = blocked;
-	struct rowlock_errinfo err;
 	char name[16];
 
 	slow.ms = 60;
@@ -246,17 +229,14 @@ FAKE(pass_is_not_kept_by_those_in_the_way,
 		assert_string_equal(fake_call(FAKE_SWEEP_DEAD, 2 * i + 1).name,
 				    name);
 	}
-	fake_client_end(of);
 }
 
 /* However little time it has. */
-FAKE(pass_removes_something,
-     "a pass removes something, however little time it has")
+FAKE("a pass removes something, however little time it has")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *of = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(of, fake_client());
 
 	fake_session_add(1);
 	fake_session_expire(1);
@@ -265,17 +245,14 @@ FAKE(pass_removes_something,
 	assert_ok(rowlock_reap(of, &options, &result, &err));
 	assert_int_equal(result.evicted, 1);
 	assert_int_equal(result.more, 1);
-	fake_client_end(of);
 }
 
 /* Nobody shall take it for all well. */
-FAKE(reaper_tells_what_it_could_not_remove,
-     "the reaper tells what it could not remove")
+FAKE("the reaper tells what it could not remove")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *of = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(of, fake_client());
 
 	fill();
 	fake_next(FAKE_SWEEP_MANY, refused);
@@ -292,16 +269,13 @@ FAKE(reaper_tells_what_it_could_not_remove,
 		    &err);
 	assert_int_equal(result.evicted, 0);
 	reap_all(of, &result);
-	fake_client_end(of);
 }
 
-FAKE(look_for_old_tokens_that_failed_is_made_again,
-     "a look for old tokens that failed is made again")
+FAKE("a look for old tokens that failed is made again")
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	struct rowlock_client *of = fake_client();
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(of, fake_client());
 
 	fake_next(FAKE_TOKENS, refused);
 	assert_code(rowlock_reap(of, &options, &result, &err), ROWLOCK_EDB,
@@ -311,7 +285,6 @@ FAKE(look_for_old_tokens_that_failed_is_made_again,
 	/* There may be many: not with every pass. */
 	assert_ok(rowlock_reap(of, &options, &result, &err));
 	assert_int_equal(fake_count(FAKE_TOKENS), 2);
-	fake_client_end(of);
 }
 
 CASE_MAIN(case_main)

@@ -38,8 +38,7 @@ static void stranger_takes_it(void)
 	fake_lease_add("job", 7, 77);
 }
 
-FAKE(try_takes_the_name_of_a_holder_whose_session_is_gone,
-     "a try takes the name of a holder whose session is gone")
+FAKE("a try takes the name of a holder whose session is gone")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -49,8 +48,7 @@ FAKE(try_takes_the_name_of_a_holder_whose_session_is_gone,
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
 }
 
-FAKE(try_evicts_a_holder_whose_session_has_expired,
-     "a try evicts a holder whose session has expired")
+FAKE("a try evicts a holder whose session has expired")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -61,7 +59,7 @@ FAKE(try_evicts_a_holder_whose_session_has_expired,
 	assert_false(fake_session_there(77));
 }
 
-FAKE(living_holder_is_left_alone, "a living holder is left alone")
+FAKE("a living holder is left alone")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -77,8 +75,7 @@ FAKE(living_holder_is_left_alone, "a living holder is left alone")
 	assert_int_equal(fake_lease("job"), 7);
 }
 
-FAKE(holder_that_beat_in_the_last_moment_keeps_its_name,
-     "a holder that beat in the last moment keeps its name")
+FAKE("a holder that beat in the last moment keeps its name")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -93,11 +90,10 @@ FAKE(holder_that_beat_in_the_last_moment_keeps_its_name,
 
 /* Somebody else evicts it in the same moment: its lease is dead all the same.
  */
-FAKE(holder_that_another_evicts_is_swept,
-     "a holder that another evicts is swept")
+FAKE("a holder that another evicts is swept")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	packets_are_refused();
 	stranger_takes_it();
@@ -110,11 +106,9 @@ FAKE(holder_that_another_evicts_is_swept,
 	fake_let(FAKE_EVICT_EXPIRED);
 	assert_code(fake_hear(bob, &err), 0, &err);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(removal_in_others_way_is_tried_again_a_few_times,
-     "a removal in others' way is tried again a few times")
+FAKE("a removal in others' way is tried again a few times")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -153,8 +147,7 @@ static void expect_observation(struct rowlock *lock)
 
 /* Of several holders that keep it out it has to see each, dead or not; but not
  * of one. */
-FAKE(observer_asks_who_its_several_holders_are,
-     "an observer asks who its several holders are")
+FAKE("an observer asks who its several holders are")
 {
 	struct rowlock_options of_lock = ROWLOCK_OPTIONS_DEFAULT;
 
@@ -163,7 +156,6 @@ FAKE(observer_asks_who_its_several_holders_are,
 		struct rlk_strategy strategy = *rlk_strategy(ROWLOCK_LEASE);
 		struct rowlock_client_options options = fake_options();
 		struct rowlock_client *client;
-		struct rowlock_errinfo err;
 		struct rowlock *lock;
 
 		fake_setup(state);
@@ -180,8 +172,7 @@ FAKE(observer_asks_who_its_several_holders_are,
 	}
 }
 
-FAKE(observer_waits_for_a_ttl_without_a_beat,
-     "an observer waits for a TTL without a beat")
+FAKE("an observer waits for a TTL without a beat")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -200,8 +191,7 @@ FAKE(observer_waits_for_a_ttl_without_a_beat,
 	}
 }
 
-FAKE(observer_starts_anew_with_each_beat,
-     "an observer starts anew with each beat")
+FAKE("an observer starts anew with each beat")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -224,8 +214,7 @@ FAKE(observer_starts_anew_with_each_beat,
 
 /* The look was under way for longer than a TTL: all that its answer proves is
  * what the beat is now. */
-FAKE(observer_counts_from_the_answer_that_showed_the_beat,
-     "an observer counts from the answer that showed the beat")
+FAKE("an observer counts from the answer that showed the beat")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -258,8 +247,7 @@ static bool has_jumped(void *arg)
 }
 
 /* Between two looks as far apart as they can be. */
-FAKE(server_clock_that_is_slewed_has_not_jumped,
-     "a server clock that is slewed has not jumped")
+FAKE("a server clock that is slewed has not jumped")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -276,8 +264,7 @@ FAKE(server_clock_that_is_slewed_has_not_jumped,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(server_clock_that_jumped_decides_no_more,
-     "a server's clock that jumped decides no more")
+FAKE("a server's clock that jumped decides no more")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -295,10 +282,9 @@ FAKE(server_clock_that_jumped_decides_no_more,
 
 /* What a clock may be slewed by counts from the last look, not from the first.
  */
-FAKE(small_jump_is_seen_after_a_long_time,
-     "a small jump is seen after a long time")
+FAKE("a small jump is seen after a long time")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	unsigned int looks = 1;
 
 	fake_await(FAKE_TIME, looks);
@@ -314,13 +300,11 @@ FAKE(small_jump_is_seen_after_a_long_time,
 		fake_await(FAKE_TIME, ++looks);
 	}
 	assert_true(has_jumped(client));
-	fake_client_end(client);
 }
 
 /* The server's clock went back by an hour since it beat, before this client
  * began: by that clock it would be in the way for so long. */
-FAKE(who_has_more_left_than_its_ttl_is_observed,
-     "who has more left than its TTL is observed")
+FAKE("who has more left than its TTL is observed")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -329,8 +313,7 @@ FAKE(who_has_more_left_than_its_ttl_is_observed,
 	expect_observation(lock);
 }
 
-FAKE(reaper_observes_who_has_more_left_than_its_ttl,
-     "the reaper observes who has more left than its TTL")
+FAKE("the reaper observes who has more left than its TTL")
 {
 	FAKE_CLIENT();
 	struct rowlock_reap_result result = { .size = sizeof(result) };
@@ -344,8 +327,7 @@ FAKE(reaper_observes_who_has_more_left_than_its_ttl,
 	assert_int_equal(result.evicted, 1);
 }
 
-FAKE(clock_that_has_kept_its_pace_for_a_day_decides_again,
-     "a clock that has kept its pace for a day decides again")
+FAKE("a clock that has kept its pace for a day decides again")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -367,8 +349,7 @@ FAKE(clock_that_has_kept_its_pace_for_a_day_decides_again,
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 }
 
-FAKE(clock_that_jumps_again_is_watched_for_another_day,
-     "a clock that jumps again is watched for another day")
+FAKE("a clock that jumps again is watched for another day")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -388,7 +369,7 @@ FAKE(clock_that_jumps_again_is_watched_for_another_day,
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 0);
 }
 
-FAKE(lease_past_its_maximum_is_swept, "a lease past its maximum is swept")
+FAKE("a lease past its maximum is swept")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -404,11 +385,10 @@ FAKE(lease_past_its_maximum_is_swept, "a lease past its maximum is swept")
 }
 
 /* Polls tell nothing of the holder: when to look is planned by the first. */
-FAKE(waiter_looks_again_when_the_maximum_is_over,
-     "a waiter looks again when the maximum is over")
+FAKE("a waiter looks again when the maximum is over")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 	int64_t began_ms = fake_now();
 
 	stranger_takes_it();
@@ -419,12 +399,10 @@ FAKE(waiter_looks_again_when_the_maximum_is_over,
 	assert_true(fake_now() - began_ms < 15000);
 	assert_int_equal(fake_count(FAKE_SWEEP_MANY), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 /* As above, but it is the maximum of one hold: its session lives on. */
-FAKE(observer_waits_for_the_whole_maximum,
-     "an observer waits for the whole maximum")
+FAKE("an observer waits for the whole maximum")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -449,8 +427,7 @@ FAKE(observer_waits_for_the_whole_maximum,
 	fake_end(lock, client);
 }
 
-FAKE(observer_that_cannot_look_leaves_it_alone,
-     "an observer that cannot look leaves it alone")
+FAKE("an observer that cannot look leaves it alone")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -476,8 +453,7 @@ FAKE(observer_that_cannot_look_leaves_it_alone,
 	fake_end(lock, client);
 }
 
-FAKE(eviction_that_is_refused_leaves_the_holder,
-     "an eviction that is refused leaves the holder")
+FAKE("an eviction that is refused leaves the holder")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -507,8 +483,7 @@ static void fill(void)
 	fake_lease_maximum("e", 0);
 }
 
-FAKE(reap_removes_the_dead_and_counts_them,
-     "reap removes the dead and counts them")
+FAKE("reap removes the dead and counts them")
 {
 	FAKE_CLIENT();
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
@@ -528,7 +503,7 @@ FAKE(reap_removes_the_dead_and_counts_them,
 	assert_int_equal(result.swept, 0);
 }
 
-FAKE(reaper_thread_reaps_on_its_timer, "the reaper thread reaps on its timer")
+FAKE("the reaper thread reaps on its timer")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;

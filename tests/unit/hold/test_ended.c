@@ -22,7 +22,6 @@ static struct rowlock *lock_with_maximum(struct rowlock_client *client,
 					 uint64_t max_hold_ms)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 	struct rowlock *lock = NULL;
 
 	options.strategy = strategy;
@@ -37,7 +36,7 @@ static bool is_free(void *arg)
 	return fake_lease("job") == 0 && fake_row("job") == 0;
 }
 
-FAKE(hold_ends_at_its_maximum, "a hold ends at its maximum")
+FAKE("a hold ends at its maximum")
 {
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
@@ -46,7 +45,6 @@ FAKE(hold_ends_at_its_maximum, "a hold ends at its maximum")
 		struct rowlock_client *client;
 		struct rowlock *lock;
 		struct test_event told = test_event_new();
-		struct rowlock_errinfo err;
 
 		fake_setup(state);
 		client = fake_client();
@@ -72,12 +70,10 @@ FAKE(hold_ends_at_its_maximum, "a hold ends at its maximum")
 	}
 }
 
-FAKE(maximum_counts_from_the_first_sending,
-     "the maximum counts from the first sending")
+FAKE("the maximum counts from the first sending")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
 						      .result = RLK_UNCLEAR,
@@ -90,13 +86,11 @@ FAKE(maximum_counts_from_the_first_sending,
 }
 
 /* Earlier questions, which were refused, have nothing to do with it. */
-FAKE(maximum_of_a_wait_counts_from_its_last_question,
-     "the maximum of a wait counts from its last question")
+FAKE("the maximum of a wait counts from its last question")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_session_add(7);
 	fake_lease_add("job", 70, 7);
@@ -113,13 +107,11 @@ FAKE(maximum_of_a_wait_counts_from_its_last_question,
 
 /* Until it is known what became of the first sending, its row counts: nobody
  * merely looks, as he would see the name held by that very row. */
-FAKE(conflict_between_does_not_move_the_maximum,
-     "a conflict between does not move the maximum")
+FAKE("a conflict between does not move the maximum")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 	int64_t sent_ms = fake_now();
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
@@ -144,13 +136,11 @@ FAKE(conflict_between_does_not_move_the_maximum,
 	fake_end(lock, client);
 }
 
-FAKE(grant_whose_maximum_is_over_is_given_back,
-     "a grant whose maximum is over is given back")
+FAKE("a grant whose maximum is over is given back")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -166,12 +156,10 @@ FAKE(grant_whose_maximum_is_over_is_given_back,
 
 /* A DELETE was sent for it: what still comes of that one, and who has seen its
  * row, shall not take the next one for it. */
-FAKE(attempt_that_was_given_back_is_not_asked_for_again,
-     "an attempt that was given back is not asked for again")
+FAKE("an attempt that was given back is not asked for again")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
@@ -184,12 +172,10 @@ FAKE(attempt_that_was_given_back_is_not_asked_for_again,
 	fake_end(lock, client);
 }
 
-FAKE(late_grant_that_cannot_be_given_back_is_removed,
-     "a late grant that cannot be given back is removed")
+FAKE("a late grant that cannot be given back is removed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
@@ -204,14 +190,12 @@ FAKE(late_grant_that_cannot_be_given_back_is_removed,
 
 /* --------------------------------------------------------------- break */
 
-FAKE(break_is_known_by_the_next_beat_and_ends_only_that_one,
-     "a break is known by the next beat and ends only that one")
+FAKE("a break is known by the next beat and ends only that one")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
-	struct test_event told = test_event_new();
-	struct rowlock_errinfo err;
+	_cleanup_(test_event_end) struct test_event told = test_event_new();
 
 	rowlock_on_lost(a, note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -234,18 +218,15 @@ FAKE(break_is_known_by_the_next_beat_and_ends_only_that_one,
 	fake_lock_end(a);
 	fake_lock_end(b);
 	fake_client_end(client);
-	test_event_end(&told);
 }
 
 /* It was acquired while the look was under way, which does not show it. */
-FAKE(break_ends_no_lease_that_came_after_the_look,
-     "a break ends no lease that came after the look")
+FAKE("a break ends no lease that came after the look")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
-	struct test_event told = test_event_new();
-	struct rowlock_errinfo err;
+	_cleanup_(test_event_end) struct test_event told = test_event_new();
 
 	rowlock_on_lost(a, note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -266,10 +247,9 @@ FAKE(break_ends_no_lease_that_came_after_the_look,
 	fake_lock_end(a);
 	fake_lock_end(b);
 	fake_client_end(client);
-	test_event_end(&told);
 }
 
-FAKE(verify_knows_at_once, "verify knows at once")
+FAKE("verify knows at once")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -285,16 +265,14 @@ FAKE(verify_knows_at_once, "verify knows at once")
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 }
 
-FAKE(break_while_the_grant_is_on_its_way_is_known_too,
-     "a break while the grant is on its way is known, too")
+FAKE("a break while the grant is on its way is known, too")
 {
 	struct rowlock_client_options options = fake_options();
 	struct fake_person *bob = fake_person();
-	struct test_event told = test_event_new();
+	_cleanup_(test_event_end) struct test_event told = test_event_new();
 	struct rowlock_client *client;
 	struct rowlock *a;
 	struct rowlock *b;
-	struct rowlock_errinfo err;
 
 	options.call_timeout_ms = 60000;
 	client = fake_client_with(&options);
@@ -325,10 +303,9 @@ FAKE(break_while_the_grant_is_on_its_way_is_known_too,
 	fake_lock_end(a);
 	fake_lock_end(b);
 	fake_client_end(client);
-	test_event_end(&told);
 }
 
-FAKE(break_by_us_ends_anybodys_hold, "a break by us ends anybody's hold")
+FAKE("a break by us ends anybody's hold")
 {
 	FAKE_CLIENT();
 

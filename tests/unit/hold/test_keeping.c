@@ -17,7 +17,6 @@ static struct rowlock *keeping_lock(struct rowlock_client *client)
 	const struct rowlock_options options = { .size = sizeof(options),
 						 .at_least_ms = AT_LEAST_MS };
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_new(client, "job", &options, &lock, &err));
 	return lock;
@@ -28,7 +27,6 @@ static struct rowlock_client *client_with_session(void)
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(other, 0, &err));
 	assert_ok(rowlock_release(other, &err));
@@ -38,20 +36,16 @@ static struct rowlock_client *client_with_session(void)
 
 static void expect_free(struct rowlock_client *client)
 {
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "job");
 
 	assert_ok(rowlock_acquire(other, 0, &err));
 	assert_ok(rowlock_release(other, &err));
-	fake_lock_end(other);
 }
 
-FAKE(name_is_nobodys_until_its_time_is_over,
-     "the name is nobody's until its time is over")
+FAKE("the name is nobody's until its time is over")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -61,8 +55,7 @@ FAKE(name_is_nobodys_until_its_time_is_over,
 }
 
 /* A wait has its time for all that comes with the grant. */
-FAKE(keep_without_an_answer_is_a_wait_that_timed_out,
-     "a keep without an answer is a wait that timed out")
+FAKE("a keep without an answer is a wait that timed out")
 {
 	static const enum fake_op steps[] = { FAKE_OPEN, FAKE_KEEP_TAKE };
 
@@ -70,7 +63,6 @@ FAKE(keep_without_an_answer_is_a_wait_that_timed_out,
 		struct rowlock_client *client = client_with_session();
 		struct rowlock *lock = keeping_lock(client);
 		struct fake_person *bob = fake_person();
-		struct rowlock_errinfo err;
 		unsigned int before = fake_count(steps[i]);
 
 		fake_next(steps[i], (struct fake_answer){ .wait = true });
@@ -89,13 +81,11 @@ FAKE(keep_without_an_answer_is_a_wait_that_timed_out,
 
 /* Its row may be there since it was sent: its time counts from then, not from
  * the answer. */
-FAKE(hold_is_no_longer_good_than_its_keep,
-     "a hold is no longer good than its keep")
+FAKE("a hold is no longer good than its keep")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
 	int64_t t0 = fake_now(), until;
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .creep_ms = 4000 });
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -108,13 +98,11 @@ FAKE(hold_is_no_longer_good_than_its_keep,
 }
 
 /* As sessions are, whatever their number and their ends. */
-FAKE(keeps_are_beaten_with_the_session_by_one_statement,
-     "keeps are beaten with the session, by one statement")
+FAKE("keeps are beaten with the session, by one statement")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *locks[3];
 	char name[] = "jobA";
-	struct rowlock_errinfo err;
 
 	for (size_t i = 0; i < TEST_SIZE(locks); i++) {
 		const struct rowlock_options options = {
@@ -141,13 +129,11 @@ FAKE(keeps_are_beaten_with_the_session_by_one_statement,
 }
 
 /* Its session may live on, which says nothing of the keep. */
-FAKE(keep_that_was_evicted_has_lost_its_hold,
-     "a keep that was evicted has lost its hold")
+FAKE("a keep that was evicted has lost its hold")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = keeping_lock(client);
 	_Atomic int losses = 0;
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(lock, fake_count_loss, &losses);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -172,7 +158,7 @@ static struct rowlock *delaying_lock(struct rowlock_client *client)
 	return lock;
 }
 
-FAKE(delay_is_for_losses_only, "a delay is for losses only")
+FAKE("a delay is for losses only")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = delaying_lock(client);
@@ -188,8 +174,7 @@ FAKE(delay_is_for_losses_only, "a delay is for losses only")
 	fake_end(lock, client);
 }
 
-FAKE(lost_lock_leaves_its_row_to_the_delay,
-     "a lost lock leaves its row to the delay")
+FAKE("a lost lock leaves its row to the delay")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = delaying_lock(client);

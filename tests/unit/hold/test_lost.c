@@ -48,8 +48,7 @@ static void told_end(struct told *told)
 static void flush(struct rowlock_client *client)
 {
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "flush");
-	struct told told = told_new();
-	struct rowlock_errinfo err;
+	_cleanup_(told_end) struct told told = told_new();
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("flush");
@@ -58,15 +57,13 @@ static void flush(struct rowlock_client *client)
 	assert_event(&told.event, "the lost callback: it has run %u times",
 		     told.count);
 	fake_lock_end(lock);
-	told_end(&told);
 }
 
-FAKE(callback_runs_once_for_a_lost_hold, "a callback runs once for a lost hold")
+FAKE("a callback runs once for a lost hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct told told = told_new();
-	struct rowlock_errinfo err;
+	_cleanup_(told_end) struct told told = told_new();
 
 	rowlock_on_lost(lock, note, &told);
 	fake_always(FAKE_BEAT, no_beat);
@@ -90,15 +87,13 @@ FAKE(callback_runs_once_for_a_lost_hold, "a callback runs once for a lost hold")
 		     told.count);
 	assert_int_equal(told.count, 2);
 	fake_end(lock, client);
-	told_end(&told);
 }
 
-FAKE(release_calls_nobody, "a release calls nobody")
+FAKE("a release calls nobody")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct told told = told_new();
-	struct rowlock_errinfo err;
+	_cleanup_(told_end) struct told told = told_new();
 
 	rowlock_on_lost(lock, note, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -110,18 +105,15 @@ FAKE(release_calls_nobody, "a release calls nobody")
 	flush(client);
 	assert_int_equal(told.count, 0);
 	fake_end(lock, client);
-	told_end(&told);
 }
 
 /* Both ends of the return: before, the caller may never see the hold. */
-FAKE(loss_is_told_when_its_acquire_returns,
-     "a loss is told when its acquire returns")
+FAKE("a loss is told when its acquire returns")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
-	struct told told = told_new();
-	struct rowlock_errinfo err;
+	_cleanup_(told_end) struct told told = told_new();
 	uint64_t token;
 
 	rowlock_on_lost(lock, note, &told);
@@ -144,16 +136,13 @@ FAKE(loss_is_told_when_its_acquire_returns,
 	assert_int_equal(told.count, 1);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	fake_end(lock, client);
-	told_end(&told);
 }
 
-FAKE(callback_that_comes_late_is_called_once,
-     "a callback that comes late is called once")
+FAKE("a callback that comes late is called once")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct told told = told_new();
-	struct rowlock_errinfo err;
+	_cleanup_(told_end) struct told told = told_new();
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
@@ -165,10 +154,9 @@ FAKE(callback_that_comes_late_is_called_once,
 	flush(client);
 	assert_int_equal(told.count, 1);
 	fake_end(lock, client);
-	told_end(&told);
 }
 
-FAKE(every_handle_of_a_hold_is_told, "every handle of a hold is told")
+FAKE("every handle of a hold is told")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *a =
@@ -178,7 +166,6 @@ FAKE(every_handle_of_a_hold_is_told, "every handle of a hold is told")
 	struct rowlock *c =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 	struct told told[3] = { told_new(), told_new(), told_new() };
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(a, note, &told[0]);
 	rowlock_on_lost(b, note, &told[1]);
@@ -214,13 +201,11 @@ static void use_and_free(struct rowlock *lock, void *arg)
 	test_event_set(&told->event);
 }
 
-FAKE(callback_may_free_its_lock_but_not_the_client,
-     "a callback may free its lock but not the client")
+FAKE("a callback may free its lock but not the client")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct told told = told_new();
-	struct rowlock_errinfo err;
+	_cleanup_(told_end) struct told told = told_new();
 
 	rowlock_on_lost(lock, use_and_free, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -232,7 +217,6 @@ FAKE(callback_may_free_its_lock_but_not_the_client,
 	assert_int_equal(told.count, 2);
 	assert_code(told.code, ROWLOCK_EHELD, NULL);
 	fake_client_end(client);
-	told_end(&told);
 }
 
 static void free_all(struct rowlock *lock, void *arg)
@@ -248,14 +232,12 @@ static void free_all(struct rowlock *lock, void *arg)
 	test_event_set(&told->event);
 }
 
-FAKE(callback_releases_what_its_handle_owns,
-     "a callback releases what its handle owns")
+FAKE("a callback releases what its handle owns")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct told told = told_new();
-	struct rowlock_errinfo err;
+	_cleanup_(told_end) struct told told = told_new();
 
 	rowlock_on_lost(lock, free_all, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -267,7 +249,6 @@ FAKE(callback_releases_what_its_handle_owns,
 	assert_int_equal(told.count, 2);
 	assert_code(told.code, ROWLOCK_EINVAL, NULL);
 	fake_client_end(client);
-	told_end(&told);
 }
 
 static void linger(struct rowlock *lock, void *arg)
@@ -286,13 +267,11 @@ static bool sleeps_or_has_ended(void *arg)
 	return fake_sleepers() > 0 || !fake_busy(arg);
 }
 
-FAKE(free_waits_for_a_callback_that_is_running,
-     "free waits for a callback that is running")
+FAKE("free waits for a callback that is running")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct told told = told_new();
-	struct rowlock_errinfo err;
+	_cleanup_(told_end) struct told told = told_new();
 
 	told.other = fake_person();
 	rowlock_on_lost(lock, linger, &told);
@@ -308,11 +287,9 @@ FAKE(free_waits_for_a_callback_that_is_running,
 	assert_true(told.others_waits);
 	fake_person_end(told.other);
 	fake_client_end(client);
-	told_end(&told);
 }
 
-FAKE(callback_that_replaces_one_not_yet_run_is_told,
-     "a callback that replaces one not yet run is told")
+FAKE("a callback that replaces one not yet run is told")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
@@ -320,7 +297,6 @@ FAKE(callback_that_replaces_one_not_yet_run_is_told,
 	struct told first = told_new();
 	struct told old = told_new();
 	struct told new = told_new();
-	struct rowlock_errinfo err;
 
 	/* The notifier is busy with another's. */
 	first.other = fake_person();
@@ -350,8 +326,6 @@ FAKE(callback_that_replaces_one_not_yet_run_is_told,
 /* Acquire, and lose it at once. */
 static void lose(struct rowlock *lock, const char *name)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove(name);
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
@@ -359,7 +333,7 @@ static void lose(struct rowlock *lock, const char *name)
 
 /* While the notifier is in another's callback, two holds of one handle are
  * lost, with a third one's between them. */
-FAKE(each_loss_is_told_once_however_late, "each loss is told once however late")
+FAKE("each loss is told once however late")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
@@ -368,7 +342,6 @@ FAKE(each_loss_is_told_once_however_late, "each loss is told once however late")
 	struct told first = told_new();
 	struct told twice = told_new();
 	struct told once = told_new();
-	struct rowlock_errinfo err;
 
 	first.other = fake_person();
 	rowlock_on_lost(busy, linger, &first);
@@ -395,15 +368,13 @@ FAKE(each_loss_is_told_once_however_late, "each loss is told once however late")
 	told_end(&once);
 }
 
-FAKE(handle_that_waits_to_be_told_may_be_freed,
-     "a handle that waits to be told may be freed")
+FAKE("a handle that waits to be told may be freed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told first = told_new();
 	struct told told = told_new();
-	struct rowlock_errinfo err;
 
 	first.other = fake_person();
 	rowlock_on_lost(busy, linger, &first);

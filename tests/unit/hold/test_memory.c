@@ -35,8 +35,7 @@ static bool has_its_threads(const struct rowlock_client *client)
 	       client->chores.started;
 }
 
-FAKE(client_survives_every_failing_allocation,
-     "a client survives every failing allocation")
+FAKE("a client survives every failing allocation")
 {
 	const struct rowlock_client_options options = fake_options();
 	unsigned int number = 0;
@@ -47,10 +46,10 @@ FAKE(client_survives_every_failing_allocation,
 	fake_client_end(fake_client());
 	while (failed) {
 		struct rowlock_client *client = NULL;
-		struct rowlock_errinfo err = { 0 };
 		long live = fake_memory_live();
 		int code;
 
+		err = (struct rowlock_errinfo){ 0 };
 		fake_setup(state);
 		assert_true(++number < MOST);
 		fake_memory_fail(number);
@@ -75,7 +74,6 @@ static int lock_new(struct rowlock_client *client, struct rowlock *lock)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *made = NULL;
-	struct rowlock_errinfo err;
 	int code;
 
 	(void) lock;
@@ -123,8 +121,6 @@ static int use(struct rowlock_client *client, struct rowlock *lock)
 
 static int lose(struct rowlock_client *client, struct rowlock *lock)
 {
-	struct rowlock_errinfo err;
-
 	(void) client;
 	fake_memory_hold(true);
 	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
@@ -233,38 +229,38 @@ static void run(void **state, enum rowlock_strategy strategy, step_fn step,
 	assert_true(refused >= least_refused);
 }
 
-FAKE(lock_survives, "so does a lock's making")
+FAKE("so does a lock's making")
 {
 	/* The handle, and its name. */
 	run(state, ROWLOCK_LEASE, lock_new, 2);
 }
 
-FAKE(acquire_survives, "so does an acquire")
+FAKE("so does an acquire")
 {
 	/* The waker, the hold, the ticket, the session. */
 	run(state, ROWLOCK_LEASE, acquire, 4);
 	run(state, ROWLOCK_ROW, acquire, 2);
 }
 
-FAKE(wait_survives, "so does a wait for a bell")
+FAKE("so does a wait for a bell")
 {
 	/* As an acquire, and what keeps the bell. */
 	run(state, ROWLOCK_LEASE, await_bell, 5);
 }
 
-FAKE(use_survives, "so do token, verify and release")
+FAKE("so do token, verify and release")
 {
 	run(state, ROWLOCK_LEASE, use, 0);
 	run(state, ROWLOCK_ROW, use, 0);
 }
 
-FAKE(loss_survives, "so does a loss")
+FAKE("so does a loss")
 {
 	run(state, ROWLOCK_LEASE, lose, 0);
 	run(state, ROWLOCK_ROW, lose, 0);
 }
 
-FAKE(list_survives, "so does a list")
+FAKE("so does a list")
 {
 	run(state, ROWLOCK_LEASE, list, 3);
 }
@@ -293,9 +289,9 @@ static void give_back(struct rowlock *lock)
 
 /* A client may have a hundred thousand. A handle, its name, its hold: besides
  * them each has a place in the table, of 8 to 16 bytes. */
-FAKE(lease_that_is_held_takes_336_bytes, "a lease that is held takes 336 bytes")
+FAKE("a lease that is held takes 336 bytes")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *first = acquired(client, 0);
 	struct rowlock *locks[MANY];
 	long each = LONG_MAX;
@@ -314,14 +310,13 @@ FAKE(lease_that_is_held_takes_336_bytes, "a lease that is held takes 336 bytes")
 	for (int i = 0; i < MANY; i++)
 		give_back(locks[i]);
 	give_back(first);
-	fake_client_end(client);
 }
 
 _Static_assert(sizeof(struct rowlock_client) < 16384,
 	       "a client takes less than 16 KiB");
 
 /* The hold, and a ticket for each of the two: the rest is there. */
-FAKE(lone_pair_takes_three_allocations, "a lone pair takes three allocations")
+FAKE("a lone pair takes three allocations")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = acquired(client, 0);

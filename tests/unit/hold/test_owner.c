@@ -7,14 +7,11 @@
 #include "core/client.h"
 #include "test.h"
 
-FAKE(thread_that_owns_enters_through_any_handle,
-     "a thread that owns enters again through any handle")
+FAKE("a thread that owns enters again through any handle")
 {
 	FAKE_CLIENT();
-	struct rowlock *a =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock *b =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -32,14 +29,11 @@ FAKE(thread_that_owns_enters_through_any_handle,
 	assert_int_equal(rowlock_held(a), 0);
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
 	assert_int_equal(fake_lease("job"), 0);
-	fake_lock_end(a);
-	fake_lock_end(b);
 }
 
 /* In an event loop one thread works for many: its handles exclude each other.
  */
-FAKE(another_handle_of_the_thread_is_kept_out,
-     "another handle of the thread is kept out")
+FAKE("another handle of the thread is kept out")
 {
 	static const unsigned int flags[] = { 0, ROWLOCK_OWNER_THREAD };
 
@@ -49,7 +43,6 @@ FAKE(another_handle_of_the_thread_is_kept_out,
 		    fake_lock(client, ROWLOCK_LEASE, flags[i & 1], "job");
 		struct rowlock *b =
 		    fake_lock(client, ROWLOCK_LEASE, flags[i >> 1], "job");
-		struct rowlock_errinfo err;
 
 		assert_ok(rowlock_acquire(a, 0, &err));
 		assert_ok(rowlock_acquire(a, 0, &err));
@@ -68,15 +61,12 @@ FAKE(another_handle_of_the_thread_is_kept_out,
 	}
 }
 
-FAKE(outer_handle_may_be_released_before_the_inner,
-     "the outer handle may be released before the inner")
+FAKE("the outer handle may be released before the inner")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *a =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock *b =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
-	struct rowlock_errinfo err;
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
@@ -87,16 +77,13 @@ FAKE(outer_handle_may_be_released_before_the_inner,
 	fake_lock_end(a);
 	assert_ok(rowlock_release(b, &err));
 	assert_int_equal(fake_lease("job"), 0);
-	fake_end(b, client);
 }
 
-FAKE(lock_that_is_not_reentrant_says_deadlock,
-     "a lock that is not reentrant says deadlock")
+FAKE("a lock that is not reentrant says deadlock")
 {
 	FAKE_CLIENT();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *b =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, "job");
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT, "job");
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_code(rowlock_acquire(b, ROWLOCK_FOREVER, &err),
@@ -107,17 +94,14 @@ FAKE(lock_that_is_not_reentrant_says_deadlock,
 	assert_ok(rowlock_acquire(b, 0, &err));
 	assert_code(rowlock_acquire(b, 0, &err), ROWLOCK_EDEADLOCK, &err);
 	assert_ok(rowlock_release(b, &err));
-	fake_lock_end(a);
-	fake_lock_end(b);
 }
 
-FAKE(another_thread_neither_enters_nor_releases,
-     "another thread neither enters nor releases")
+FAKE("another thread neither enters nor releases")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *mine = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(mine, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_code(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ENOTOWNER,
@@ -132,20 +116,14 @@ FAKE(another_thread_neither_enters_nor_releases,
 		    NULL);
 	assert_int_equal(rowlock_depth(lock), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_lock_end(mine);
 }
 
-FAKE(handle_that_owns_is_released_by_any_thread,
-     "a handle that owns is released by any thread")
+FAKE("a handle that owns is released by any thread")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct rowlock *other =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_PERSON(bob);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* The same thread, but another owner. */
@@ -156,16 +134,12 @@ FAKE(handle_that_owns_is_released_by_any_thread,
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_lock_end(other);
 }
 
 /* An acquire looks twice at the clock, and each look may be the one that finds
  * the time of the handle's hold up. A handle that is not re-entrant asks afresh
  * then: its row may still be there. */
-FAKE(hold_that_ends_during_an_acquire_is_lost,
-     "a hold that ends during an acquire is lost")
+FAKE("a hold that ends during an acquire is lost")
 {
 	for (unsigned int i = 0; i < 4; i++) {
 		bool nests = i % 2 == 0;
@@ -173,7 +147,6 @@ FAKE(hold_that_ends_during_an_acquire_is_lost,
 		struct rowlock *lock =
 		    fake_lock(client, ROWLOCK_LEASE,
 			      nests ? 0 : ROWLOCK_NOT_REENTRANT, "job");
-		struct rowlock_errinfo err;
 		int code;
 
 		assert_ok(rowlock_acquire(lock, 0, &err));

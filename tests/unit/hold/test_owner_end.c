@@ -17,8 +17,7 @@ static bool job_is_free(void *arg)
 	return fake_lease("job") == 0 && fake_row("job") == 0;
 }
 
-FAKE(hold_of_a_thread_that_ends_is_lost,
-     "the hold of a thread that ends is lost")
+FAKE("the hold of a thread that ends is lost")
 {
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = fake_client();
@@ -49,16 +48,14 @@ FAKE(hold_of_a_thread_that_ends_is_lost,
 	}
 }
 
-FAKE(other_holds_are_left_alone,
-     "holds of other threads and of handles are left alone")
+FAKE("holds of other threads and of handles are left alone")
 {
 	FAKE_CLIENT();
-	struct rowlock *mine = fake_lock(client, ROWLOCK_LEASE, 0, "mine");
-	struct rowlock *handles =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "handle");
-	struct rowlock *row =
-	    fake_lock(client, ROWLOCK_ROW, ROWLOCK_OWNER_HANDLE, "handle");
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(mine, client, ROWLOCK_LEASE, 0, "mine");
+	FAKE_LOCK(handles, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE,
+		  "handle");
+	FAKE_LOCK(row, client, ROWLOCK_ROW, ROWLOCK_OWNER_HANDLE, "handle");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
 
 	assert_ok(rowlock_acquire(mine, 0, &err));
@@ -70,14 +67,10 @@ FAKE(other_holds_are_left_alone,
 	assert_ok(rowlock_release(mine, &err));
 	assert_ok(rowlock_release(handles, &err));
 	assert_ok(rowlock_release(row, &err));
-	fake_lock_end(mine);
-	fake_lock_end(handles);
-	fake_lock_end(row);
-	fake_lock_end(lock);
 }
 
 /* The name is nobody's here at once; in the server, a moment later. */
-FAKE(waiter_of_the_same_client_goes_on, "a waiter of the same client goes on")
+FAKE("a waiter of the same client goes on")
 {
 	for (size_t i = 0; i < TEST_SIZE(both); i++) {
 		struct rowlock_client *client = fake_client();
@@ -101,12 +94,12 @@ FAKE(waiter_of_the_same_client_goes_on, "a waiter of the same client goes on")
 	}
 }
 
-static void says_why(struct rowlock_errinfo *err)
+static void says_why(struct rowlock_errinfo *error)
 {
-	assert_non_null(strstr(err->message, "its owner ended"));
+	assert_non_null(strstr(error->message, "its owner ended"));
 }
 
-FAKE(handle_that_is_left_is_anybodys, "a handle that is left is anybody's")
+FAKE("a handle that is left is anybody's")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_person *bob = fake_person();
@@ -133,8 +126,7 @@ FAKE(handle_that_is_left_is_anybodys, "a handle that is left is anybody's")
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(released_and_lost_holds_are_not_lost_by_an_end,
-     "what was released or lost before is not lost by an end")
+FAKE("what was released or lost before is not lost by an end")
 {
 	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -163,12 +155,10 @@ FAKE(released_and_lost_holds_are_not_lost_by_an_end,
 }
 
 /* What is handed over is the next owner's debt, and not the last one's. */
-FAKE(handed_over_hold_is_lost_with_its_last_owner,
-     "a hold that was handed over is lost with its last owner")
+FAKE("a hold that was handed over is lost with its last owner")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	FAKE_LOCK(next, client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
 	struct fake_person *carol = fake_person();
 
@@ -183,9 +173,6 @@ FAKE(handed_over_hold_is_lost_with_its_last_owner,
 	fake_person_end(carol);
 	assert_int_equal(rowlock_held(next), 0);
 	fake_until(job_is_free, NULL);
-	fake_lock_end(lock);
-	fake_lock_end(next);
-	fake_client_end(client);
 }
 
 static void count_lines(enum rowlock_log_level level, const char *message,
@@ -198,7 +185,7 @@ static void count_lines(enum rowlock_log_level level, const char *message,
 }
 
 /* Once, however often the server does not answer to the removal. */
-FAKE(log_tells_of_it_once, "the log tells of it once")
+FAKE("the log tells of it once")
 {
 	struct rowlock_client_options options = fake_options();
 	_Atomic int lines = 0;

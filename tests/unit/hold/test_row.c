@@ -31,13 +31,12 @@ static bool nothing_is_lent(void *arg)
 	return fake_lent(RLK_BAY_ROW) == 0;
 }
 
-FAKE(hold_is_lost_with_its_socket, "a hold is lost with its socket")
+FAKE("a hold is lost with its socket")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
-	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -60,20 +59,17 @@ FAKE(hold_is_lost_with_its_socket, "a hold is lost with its socket")
 	fake_lock_end(lock);
 	fake_lock_end(other);
 	fake_client_end(client);
-	test_event_end(&event);
 }
 
 #define MANY 12
 
 /* The deadline thread sees them at one look; every second one has ended. */
-FAKE(holds_that_end_together_are_told_apart,
-     "holds that end together are told apart")
+FAKE("holds that end together are told apart")
 {
 	struct rowlock_client_options options = fake_options();
 	struct test_event events[MANY];
 	struct rowlock_client *client;
 	struct rowlock *locks[MANY];
-	struct rowlock_errinfo err;
 	char names[MANY][16];
 
 	client = fake_client_with(&options);
@@ -103,14 +99,12 @@ FAKE(holds_that_end_together_are_told_apart,
 }
 
 /* Its socket is watched since the first hold. */
-FAKE(second_hold_on_a_connection_is_lost_with_it,
-     "a second hold on a connection is lost with it")
+FAKE("a second hold on a connection is lost with it")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
-	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -125,7 +119,6 @@ FAKE(second_hold_on_a_connection_is_lost_with_it,
 	fake_lock_end(lock);
 	fake_lock_end(other);
 	fake_client_end(client);
-	test_event_end(&event);
 }
 
 static bool end_was_seen(void *arg)
@@ -147,7 +140,7 @@ static bool remains(void *arg)
 	return rowlock_remaining_ms(expected->lock) == expected->remaining_ms;
 }
 
-FAKE(pings_keep_a_hold, "pings keep a hold")
+FAKE("pings keep a hold")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -163,7 +156,7 @@ FAKE(pings_keep_a_hold, "pings keep a hold")
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(late_pong_counts_from_its_ping, "a late pong counts from its ping")
+FAKE("a late pong counts from its ping")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -177,8 +170,7 @@ FAKE(late_pong_counts_from_its_ping, "a late pong counts from its ping")
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(late_answer_to_a_verify_counts_from_its_question,
-     "a late answer to a verify counts from its question")
+FAKE("a late answer to a verify counts from its question")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -193,12 +185,11 @@ FAKE(late_answer_to_a_verify_counts_from_its_question,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(failed_ping_loses_the_hold, "a failed ping loses the hold")
+FAKE("a failed ping loses the hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -211,7 +202,6 @@ FAKE(failed_ping_loses_the_hold, "a failed ping loses the hold")
 	fake_until(nothing_is_lent, NULL);
 	assert_int_equal(fake_row("job"), 0);
 	fake_end(lock, client);
-	test_event_end(&event);
 }
 
 static bool only_the_keeper_has_control(void *arg)
@@ -220,12 +210,11 @@ static bool only_the_keeper_has_control(void *arg)
 	return fake_lent(RLK_BAY_CONTROL) == 2;
 }
 
-FAKE(hanging_ping_loses_the_hold, "a hanging ping loses the hold")
+FAKE("a hanging ping loses the hold")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -249,12 +238,10 @@ FAKE(hanging_ping_loses_the_hold, "a hanging ping loses the hold")
 	assert_true(fake_call(FAKE_FENCE, 0).id ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_end(lock, client);
-	test_event_end(&event);
 }
 
 /* It stands still: the hold may outlast that. */
-FAKE(server_that_answers_nobody_ends_no_hold,
-     "a server that answers nobody ends no hold")
+FAKE("a server that answers nobody ends no hold")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -277,14 +264,12 @@ FAKE(server_that_answers_nobody_ends_no_hold,
 }
 
 /* Whatever asks on the hold's connection meanwhile. */
-FAKE(verify_without_an_answer_ends_no_hold,
-     "a verify without an answer ends no hold")
+FAKE("a verify without an answer ends no hold")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct fake_person *bob = fake_person();
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	options.call_timeout_ms = 100;
 	client = fake_client_with(&options);
@@ -310,13 +295,11 @@ FAKE(verify_without_an_answer_ends_no_hold,
 	fake_end(lock, client);
 }
 
-FAKE(hold_that_nobody_answers_for_ends_at_its_deadline,
-     "a hold that nobody answers for ends at its deadline")
+FAKE("a hold that nobody answers for ends at its deadline")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -330,7 +313,6 @@ FAKE(hold_that_nobody_answers_for_ends_at_its_deadline,
 	assert_event(&event, "the lost callback of '%s'", rowlock_name(lock));
 	fake_await(FAKE_FENCE, 1);
 	fake_end(lock, client);
-	test_event_end(&event);
 }
 
 static unsigned int fences_of(uint64_t conn)
@@ -349,12 +331,11 @@ static bool is_fenced_often(void *arg)
 
 /* The server ends it, an idle bound after it last heard of it, and a margin:
  * then there is nothing to end any more. */
-FAKE(session_that_cannot_be_ended_ends_by_itself,
-     "a session that cannot be ended ends by itself")
+FAKE("a session that cannot be ended ends by itself")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
+	FAKE_LOCK(lock, client, ROWLOCK_ROW, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_ROW, 0, "other");
 	uint64_t first, second;
 	unsigned int fences;
 
@@ -372,14 +353,11 @@ FAKE(session_that_cannot_be_ended_ends_by_itself,
 	fake_pass_until(is_fenced_often, &second);
 	/* One may have been on its way. */
 	assert_true(fences_of(first) <= fences + 1);
-	fake_lock_end(lock);
-	fake_lock_end(other);
 }
 
 /* A statement that is interrupted may have locked the row already: before the
  * connection is used again its transaction ends. */
-FAKE(interrupted_try_keeps_nothing_locked,
-     "an interrupted try keeps nothing locked")
+FAKE("an interrupted try keeps nothing locked")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -394,8 +372,7 @@ FAKE(interrupted_try_keeps_nothing_locked,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(hold_is_over_at_its_bound_whatever_threads_do,
-     "a hold is over at its bound, whatever threads do")
+FAKE("a hold is over at its bound, whatever threads do")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -409,13 +386,11 @@ FAKE(hold_is_over_at_its_bound_whatever_threads_do,
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 
-FAKE(pong_after_the_bound_brings_nothing_back,
-     "a pong after the bound brings nothing back")
+FAKE("a pong after the bound brings nothing back")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct test_event event = test_event_new();
-	struct rowlock_errinfo err;
+	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
 	rowlock_on_lost(lock, note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -428,14 +403,12 @@ FAKE(pong_after_the_bound_brings_nothing_back,
 		     (unsigned long long) rowlock_remaining_ms(lock));
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_end(lock, client);
-	test_event_end(&event);
 }
 
-FAKE(confirming_a_grant_takes_no_longer_than_the_caller_has,
-     "confirming a grant takes no longer than the caller has")
+FAKE("confirming a grant takes no longer than the caller has")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
@@ -446,14 +419,12 @@ FAKE(confirming_a_grant_takes_no_longer_than_the_caller_has,
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
 	fake_until(nothing_is_lent, NULL);
 	assert_int_equal(fake_row("job"), 0);
-	fake_person_end(bob);
 }
 
-FAKE(grant_that_cannot_be_confirmed_is_not_left_in_the_pool,
-     "a grant that cannot be confirmed is not left in the pool")
+FAKE("a grant that cannot be confirmed is not left in the pool")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
@@ -465,11 +436,9 @@ FAKE(grant_that_cannot_be_confirmed_is_not_left_in_the_pool,
 	assert_true(fake_call(FAKE_ACQUIRE, 0).conn !=
 		    fake_call(FAKE_ACQUIRE, 1).conn);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(connection_that_comes_too_late_is_not_used,
-     "a connection that comes too late is not used")
+FAKE("a connection that comes too late is not used")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -479,11 +448,10 @@ FAKE(connection_that_comes_too_late_is_not_used,
 }
 
 /* First: a ping asks the same, but of a hold that has begun. */
-FAKE(grant_after_a_long_wait_is_confirmed_first,
-     "a grant after a long wait is confirmed first")
+FAKE("a grant after a long wait is confirmed first")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_unlock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 4000 });
@@ -496,11 +464,9 @@ FAKE(grant_after_a_long_wait_is_confirmed_first,
 	assert_int_equal(fake_count(FAKE_CONFIRM), 1);
 	assert_int_equal(rowlock_remaining_ms(lock), 8100);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(confirmed_grant_counts_from_when_that_was_asked,
-     "a confirmed grant counts from when that was asked")
+FAKE("a confirmed grant counts from when that was asked")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -515,8 +481,7 @@ FAKE(confirmed_grant_counts_from_when_that_was_asked,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(release_without_an_answer_says_lost,
-     "a release without an answer says lost")
+FAKE("a release without an answer says lost")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -533,8 +498,7 @@ FAKE(release_without_an_answer_says_lost,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(verify_asks_on_the_holds_own_connection,
-     "verify asks on the hold's own connection")
+FAKE("verify asks on the hold's own connection")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -549,11 +513,10 @@ FAKE(verify_asks_on_the_holds_own_connection,
 
 /* Its last answer is on the way, the end right behind it, and the deadline
  * thread is faster than the one that was granted. */
-FAKE(end_before_the_hold_begins_is_not_missed,
-     "an end before the hold begins is not missed")
+FAKE("an end before the hold begins is not missed")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
@@ -571,7 +534,6 @@ FAKE(end_before_the_hold_begins_is_not_missed,
 	assert_int_equal(rowlock_held(lock), 0);
 	assert_code(fake_ask(person, FAKE_DO_RELEASE, lock, 0), ROWLOCK_ELOST,
 		    NULL);
-	fake_person_end(person);
 }
 
 CASE_MAIN(case_main)

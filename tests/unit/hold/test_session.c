@@ -11,11 +11,10 @@
 #include "core/client.h"
 #include "test.h"
 
-FAKE(one_session_serves_all_leases, "one session serves all leases")
+FAKE("one session serves all leases")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *locks[10];
-	struct rowlock_errinfo err;
 	char name[] = "job0";
 
 	assert_int_equal(fake_count(FAKE_OPEN), 0);
@@ -36,7 +35,7 @@ FAKE(one_session_serves_all_leases, "one session serves all leases")
 	assert_int_equal(fake_sessions(), 0);
 }
 
-FAKE(row_holds_need_no_session, "row holds need no session")
+FAKE("row holds need no session")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -45,16 +44,15 @@ FAKE(row_holds_need_no_session, "row holds need no session")
 	assert_int_equal(fake_count(FAKE_OPEN), 0);
 }
 
-FAKE(those_who_come_meanwhile_wait_for_the_one_who_opens,
-     "those who come meanwhile wait for the one who opens")
+FAKE("those who come meanwhile wait for the one who opens")
 {
 	FAKE_CLIENT();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
-	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
-	struct rowlock *c = fake_lock(client, ROWLOCK_LEASE, 0, "c");
-	struct fake_person *bob = fake_person();
-	struct fake_person *eve = fake_person();
-	struct fake_person *tom = fake_person();
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "a");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "b");
+	FAKE_LOCK(c, client, ROWLOCK_LEASE, 0, "c");
+	FAKE_PERSON(bob);
+	FAKE_PERSON(eve);
+	FAKE_PERSON(tom);
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, a, ROWLOCK_FOREVER);
@@ -75,20 +73,12 @@ FAKE(those_who_come_meanwhile_wait_for_the_one_who_opens,
 	assert_int_equal(fake_count(FAKE_OPEN), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, a, 0), 0);
 	assert_int_equal(fake_ask(eve, FAKE_DO_RELEASE, b, 0), 0);
-	fake_person_end(bob);
-	fake_person_end(eve);
-	fake_person_end(tom);
-	fake_lock_end(a);
-	fake_lock_end(b);
-	fake_lock_end(c);
 }
 
 /* Executed or not: nobody knows, so nobody uses it. */
 static void opening_without_an_answer(bool executed)
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	uint64_t thrown;
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
@@ -104,23 +94,19 @@ static void opening_without_an_answer(bool executed)
 		    fake_call(FAKE_OPEN, 1).id);
 	assert_int_equal(fake_sessions(), 1);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-FAKE(id_whose_opening_got_no_answer_is_thrown_away,
-     "an id whose opening got no answer is thrown away")
+FAKE("an id whose opening got no answer is thrown away")
 {
 	opening_without_an_answer(true);
 	fake_setup(state);
 	opening_without_an_answer(false);
 }
 
-FAKE(id_is_deleted_until_the_server_has_done_it,
-     "the id is deleted until the server has done it")
+FAKE("the id is deleted until the server has done it")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_OPEN,
 		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
@@ -138,12 +124,10 @@ FAKE(id_is_deleted_until_the_server_has_done_it,
 	assert_int_equal(fake_sessions(), 0);
 }
 
-FAKE(refused_opening_is_told_and_leaves_nothing,
-     "a refused opening is told and leaves nothing")
+FAKE("a refused opening is told and leaves nothing")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
 						   .skip = true,
@@ -156,11 +140,10 @@ FAKE(refused_opening_is_told_and_leaves_nothing,
 	assert_int_equal(fake_count(FAKE_CLOSE), 0);
 }
 
-FAKE(conflict_at_the_opening_reaches_no_caller,
-     "a conflict at the opening reaches no caller")
+FAKE("a conflict at the opening reaches no caller")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .given = true,
 						   .skip = true,
@@ -173,16 +156,13 @@ FAKE(conflict_at_the_opening_reaches_no_caller,
 	assert_ok(fake_pass_hear(bob, &err));
 	assert_int_equal(fake_count(FAKE_OPEN), 3);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(waiter_tries_again_until_the_server_is_back,
-     "a waiter tries again until the server is back")
+FAKE("a waiter tries again until the server is back")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_always(FAKE_OPEN, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -198,11 +178,10 @@ FAKE(waiter_tries_again_until_the_server_is_back,
 	assert_int_equal(fake_sessions(), 0);
 }
 
-FAKE(waiter_that_never_reached_the_server_says_so,
-     "a waiter that never reached the server says so")
+FAKE("a waiter that never reached the server says so")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_always(FAKE_OPEN, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -211,7 +190,6 @@ FAKE(waiter_that_never_reached_the_server_says_so,
 	fake_pass_await(FAKE_OPEN, 2);
 	fake_advance(300);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECONNECT, &err);
-	fake_person_end(bob);
 }
 
 /* ---------------------------------------------------------- it is over */
@@ -221,15 +199,13 @@ static bool is_lost(void *arg)
 	return !rowlock_held(arg);
 }
 
-FAKE(eviction_loses_all_leases_and_the_next_has_another_id,
-     "eviction loses all leases, the next has another id")
+FAKE("eviction loses all leases, the next has another id")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
 	struct rowlock *a;
 	struct rowlock *b;
 	struct rowlock *r;
-	struct rowlock_errinfo err;
 	uint64_t id;
 
 	options.row_idle_ms = 60000;
@@ -262,8 +238,7 @@ FAKE(eviction_loses_all_leases_and_the_next_has_another_id,
 	fake_client_end(client);
 }
 
-FAKE(session_that_is_over_is_not_used_for_the_next_acquire,
-     "a session that is over is not used for the next acquire")
+FAKE("a session that is over is not used for the next acquire")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -282,12 +257,11 @@ FAKE(session_that_is_over_is_not_used_for_the_next_acquire,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(grant_that_comes_after_its_session_is_not_a_grant,
-     "a grant that comes after its session is not a grant")
+FAKE("a grant that comes after its session is not a grant")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "other");
 	struct fake_call first;
 	struct fake_call last;
 
@@ -306,18 +280,16 @@ FAKE(grant_that_comes_after_its_session_is_not_a_grant,
 	assert_true(fake_lease("job") == last.attempt);
 	assert_true(fake_call(FAKE_OPEN, 1).id == last.id);
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(lock);
-	fake_lock_end(other);
 }
 
 /* Its row is there, but names a session that is over before the answer to that
  * is found out: it is dead, and must not be taken for a grant. */
-FAKE(attempt_belongs_to_one_session, "an attempt belongs to one session")
+FAKE("an attempt belongs to one session")
 {
 	FAKE_CLIENT();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "other");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "other");
+	FAKE_PERSON(bob);
 	struct fake_call first;
 	struct fake_call last;
 
@@ -339,9 +311,6 @@ FAKE(attempt_belongs_to_one_session, "an attempt belongs to one session")
 	assert_true(first.attempt != last.attempt);
 	assert_true(fake_lease("job") == last.attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
-	fake_lock_end(lock);
-	fake_lock_end(other);
 }
 
 CASE_MAIN(case_main)

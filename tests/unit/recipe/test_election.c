@@ -17,7 +17,6 @@ static struct rowlock *candidate(struct rowlock_client *client,
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_options lock = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *election = NULL;
-	struct rowlock_errinfo err;
 
 	lock.strategy = strategy;
 	options.lock_options = &lock;
@@ -28,8 +27,6 @@ static struct rowlock *candidate(struct rowlock_client *client,
 
 static void end(struct rowlock *election)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(election, &err));
 }
 
@@ -37,7 +34,6 @@ static void end(struct rowlock *election)
 static uint64_t term_of(struct rowlock *election)
 {
 	int draws = fake_count(FAKE_DRAW) + fake_count(FAKE_BATCH);
-	struct rowlock_errinfo err;
 	uint64_t term = 0;
 
 	assert_ok(rowlock_token(election, &term, &err));
@@ -54,7 +50,6 @@ static void assert_leads(struct rowlock *election)
 
 static void assert_leads_not(struct rowlock *election, int code)
 {
-	struct rowlock_errinfo err;
 	uint64_t term = 0;
 
 	assert_int_equal(rowlock_held(election), 0);
@@ -65,9 +60,8 @@ static void assert_leads_not(struct rowlock *election, int code)
 
 static void lead_and_resign(enum rowlock_strategy strategy)
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, strategy);
-	struct rowlock_errinfo err;
 	uint64_t term;
 
 	assert_string_equal(rowlock_name(election), "crown");
@@ -87,21 +81,19 @@ static void lead_and_resign(enum rowlock_strategy strategy)
 	assert_true(term_of(election) > term);
 	assert_ok(rowlock_release(election, &err));
 	end(election);
-	fake_client_end(client);
 }
 
-FAKE(leader_leads_until_it_resigns_lease,
-     "a leader leads until it resigns (lease)")
+FAKE("a leader leads until it resigns (lease)")
 {
 	lead_and_resign(ROWLOCK_LEASE);
 }
 
-FAKE(leader_leads_until_it_resigns_row, "a leader leads until it resigns (row)")
+FAKE("a leader leads until it resigns (row)")
 {
 	lead_and_resign(ROWLOCK_ROW);
 }
 
-FAKE(of_two_candidates_one_leads, "of two candidates one leads")
+FAKE("of two candidates one leads")
 {
 	FAKE_CLIENT();
 	struct rowlock *a = candidate(client, ROWLOCK_LEASE);
@@ -136,7 +128,7 @@ static bool is_counted(void *arg)
 
 /* It was not heard of for a TTL: it leads no longer by its own clock, is told
  * so, and may stand again. */
-FAKE(leader_steps_down_at_its_deadline, "a leader steps down at its deadline")
+FAKE("a leader steps down at its deadline")
 {
 	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
@@ -166,7 +158,7 @@ FAKE(leader_steps_down_at_its_deadline, "a leader steps down at its deadline")
 	end(election);
 }
 
-FAKE(resignation_after_a_loss_says_so, "a resignation after a loss says so")
+FAKE("a resignation after a loss says so")
 {
 	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
@@ -182,7 +174,7 @@ FAKE(resignation_after_a_loss_says_so, "a resignation after a loss says so")
 }
 
 /* Elected, but its term could not be drawn: nobody may act without one. */
-FAKE(without_a_term_nobody_leads, "without a term nobody leads")
+FAKE("without a term nobody leads")
 {
 	FAKE_CLIENT();
 	struct rowlock *election = candidate(client, ROWLOCK_LEASE);
@@ -203,7 +195,7 @@ FAKE(without_a_term_nobody_leads, "without a term nobody leads")
 	end(election);
 }
 
-FAKE(bad_candidates_are_refused, "bad candidates are refused")
+FAKE("bad candidates are refused")
 {
 	FAKE_CLIENT();
 	struct rowlock_election_options options =

@@ -46,7 +46,6 @@ struct scene {
 static void begin(struct scene *scene)
 {
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 
 	memset(scene, 0, sizeof(*scene));
 	scene->client = fake_client();
@@ -91,7 +90,7 @@ static void assert_told(const struct scene *scene,
 	assert_true(told->terms[told->count - 1] == term);
 }
 
-FAKE(changes_of_leaders_are_told, "changes of leaders are told")
+FAKE("changes of leaders are told")
 {
 	struct scene scene;
 
@@ -114,7 +113,7 @@ FAKE(changes_of_leaders_are_told, "changes of leaders are told")
 }
 
 /* Just elected, its term is not drawn yet: the one before is over. */
-FAKE(holder_without_a_term_is_no_leader, "a holder without a term is no leader")
+FAKE("a holder without a term is no leader")
 {
 	struct scene scene;
 
@@ -127,8 +126,7 @@ FAKE(holder_without_a_term_is_no_leader, "a holder without a term is no leader")
 	end(&scene);
 }
 
-FAKE(server_that_is_late_is_not_believed,
-     "a server that is late is not believed")
+FAKE("a server that is late is not believed")
 {
 	struct scene scene;
 
@@ -148,8 +146,7 @@ FAKE(server_that_is_late_is_not_believed,
 }
 
 /* Its time is up, but nobody has evicted it: a beat may still come. */
-FAKE(leader_whose_time_is_up_may_come_back,
-     "a leader whose time is up may come back")
+FAKE("a leader whose time is up may come back")
 {
 	struct scene scene;
 
@@ -163,8 +160,7 @@ FAKE(leader_whose_time_is_up_may_come_back,
 }
 
 /* It led for months, and resigned; the reaper came before the next look. */
-FAKE(leader_whose_term_was_collected_is_over,
-     "a leader whose term was collected is over")
+FAKE("a leader whose term was collected is over")
 {
 	struct scene scene;
 
@@ -186,8 +182,7 @@ FAKE(leader_whose_term_was_collected_is_over,
 	end(&scene);
 }
 
-FAKE(silence_is_told_and_forgets_nothing,
-     "silence is told, and forgets nothing")
+FAKE("silence is told, and forgets nothing")
 {
 	static const struct fake_answer silence = { .given = true,
 						    .skip = true,
@@ -208,7 +203,7 @@ FAKE(silence_is_told_and_forgets_nothing,
 	end(&scene);
 }
 
-FAKE(bad_observers_are_refused, "bad observers are refused")
+FAKE("bad observers are refused")
 {
 	FAKE_CLIENT();
 	struct rowlock_watch_options options = ROWLOCK_WATCH_OPTIONS_DEFAULT;

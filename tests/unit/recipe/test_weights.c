@@ -8,6 +8,7 @@
 #include <rowlock/election.h>
 #include <stdatomic.h>
 
+#include "core/overrun.h"
 #include "test.h"
 
 #define YIELD_MS 1000
@@ -25,7 +26,6 @@ static struct scene scene_with(unsigned int weight,
 	    ROWLOCK_ELECTION_OPTIONS_DEFAULT;
 	struct rowlock_client_options like = fake_options();
 	struct scene scene = { 0 };
-	struct rowlock_errinfo err;
 
 	if (wait_connections)
 		like.flags ^= ROWLOCK_POLL;
@@ -46,8 +46,6 @@ static struct scene scene(unsigned int weight)
 
 static void end(struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_try_free(scene->election, &err));
 	fake_client_end(scene->client);
 }
@@ -99,17 +97,14 @@ static int hear(struct campaign *campaign)
 
 static void resign(struct scene *scene)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(rowlock_release(scene->election, &err));
 }
 
 /* ------------------------------------------------------------------ cost */
 
-FAKE(a_free_name_costs_one_look_more, "a free name costs one look more")
+FAKE("a free name costs one look more")
 {
-	struct scene heavy = scene(10);
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct scene heavy = scene(10);
 
 	assert_ok(rowlock_acquire(heavy.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_HEAVIEST), 1);
@@ -117,26 +112,23 @@ FAKE(a_free_name_costs_one_look_more, "a free name costs one look more")
 	assert_int_equal(fake_count(FAKE_STAND), 0);
 	assert_int_equal(fake_count(FAKE_LEAVE), 0);
 	resign(&heavy);
-	end(&heavy);
 }
 
-FAKE(who_has_no_weight_asks_for_none, "who has no weight asks for none")
+FAKE("who has no weight asks for none")
 {
-	struct scene plain = scene(0);
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct scene plain = scene(0);
 
 	fake_stand(900);
 	assert_ok(rowlock_acquire(plain.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_HEAVIEST), 0);
 	resign(&plain);
-	end(&plain);
 }
 
 /* ------------------------------------------------------------------ stand */
 
-FAKE(who_waits_stands_with_its_weight, "who waits stands with its weight")
+FAKE("who waits stands with its weight")
 {
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
 
 	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
@@ -146,13 +138,12 @@ FAKE(who_waits_stands_with_its_weight, "who waits stands with its weight")
 	assert_int_equal(hear(&campaign), 0);
 	assert_int_equal(fake_count(FAKE_LEAVE), 1);
 	resign(&heavy);
-	end(&heavy);
 }
 
 /* Its row is lost with its session, while another goes on to lead. */
-FAKE(who_loses_its_row_stands_again, "who loses its row stands again")
+FAKE("who loses its row stands again")
 {
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
 
 	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
@@ -168,13 +159,12 @@ FAKE(who_loses_its_row_stands_again, "who loses its row stands again")
 	assert_int_equal(hear(&campaign), 0);
 	assert_int_equal(rowlock_held(heavy.election), 1);
 	resign(&heavy);
-	end(&heavy);
 }
 
 /* Nobody waits for it; and a name's other bells are not its own. */
-FAKE(its_row_takes_no_bell, "its row takes no bell")
+FAKE("its row takes no bell")
 {
-	struct scene heavy = scene_with(10, 4);
+	_cleanup_(end) struct scene heavy = scene_with(10, 4);
 	struct campaign campaign;
 
 	begin_behind(&campaign, &heavy, ROWLOCK_FOREVER);
@@ -183,25 +173,22 @@ FAKE(its_row_takes_no_bell, "its row takes no bell")
 	fake_lease_remove("crown");
 	assert_int_equal(hear(&campaign), 0);
 	resign(&heavy);
-	end(&heavy);
 }
 
-FAKE(nobody_yields_to_nothing, "a weight of 0 needs no row")
+FAKE("a weight of 0 needs no row")
 {
-	struct scene light = scene(0);
+	_cleanup_(end) struct scene light = scene(0);
 	struct campaign campaign;
 
 	begin_behind(&campaign, &light, 200);
 	assert_code(hear(&campaign), ROWLOCK_ETIMEDOUT, &campaign.err);
 	assert_int_equal(fake_count(FAKE_STAND), 0);
-	end(&light);
 }
 
 /* The wait is made of parts. */
-FAKE(a_part_without_an_answer_is_not_the_end,
-     "a part without an answer is not the end")
+FAKE("a part without an answer is not the end")
 {
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
 
 	for (int i = 0; i < 2; i++)
@@ -213,15 +200,48 @@ FAKE(a_part_without_an_answer_is_not_the_end,
 	assert_int_equal(hear(&campaign), 0);
 	assert_int_equal(rowlock_held(heavy.election), 1);
 	resign(&heavy);
+}
+
+/* The leader goes while it stands. */
+FAKE("its row leaves the last part its time")
+{
+	_cleanup_(end) struct scene heavy = scene(10);
+	struct campaign campaign;
+
+	fake_next(FAKE_STAND, (struct fake_answer){ .wait = true });
+	begin_behind(&campaign, &heavy, 200);
+	fake_pass_await(FAKE_STAND, 1);
+	fake_lease_remove("crown");
+	assert_int_equal(hear(&campaign), 0);
+	resign(&heavy);
+}
+
+static int64_t time_of(uint64_t wait_ms)
+{
+	struct scene heavy = scene(10);
+	struct campaign campaign;
+	int64_t began = fake_now();
+
+	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
+	begin(&campaign, &heavy, wait_ms);
+	assert_int_equal(hear(&campaign), 0);
+	began = fake_now() - began;
+	resign(&heavy);
 	end(&heavy);
+	return began;
+}
+
+FAKE("a look lasts no longer than a call, or the wait")
+{
+	assert_in_range(time_of(300), 300, 300 + RLK_OVERRUN_MS);
+	assert_in_range(time_of(ROWLOCK_FOREVER), 5000, 5000 + RLK_OVERRUN_MS);
 }
 
 /* ------------------------------------------------------------------ yield */
 
-FAKE(a_try_yields_to_a_heavier_one, "a try yields to a heavier one")
+FAKE("a try yields to a heavier one")
 {
-	struct scene light = scene(10);
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct scene light = scene(10);
 
 	fake_stand(11);
 	assert_code(rowlock_acquire(light.election, 0, &err), ROWLOCK_EBUSY,
@@ -235,13 +255,12 @@ FAKE(a_try_yields_to_a_heavier_one, "a try yields to a heavier one")
 	assert_ok(rowlock_acquire(light.election, 0, &err));
 	assert_int_equal(fake_count(FAKE_DRAW), 1);
 	resign(&light);
-	end(&light);
 }
 
 /* The heavier one beats, and does not take what it is yielded to. */
-FAKE(it_yields_for_a_bounded_time, "it yields for a bounded time")
+FAKE("it yields for a bounded time")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 	struct campaign campaign;
 	int64_t began = fake_now();
 
@@ -252,12 +271,11 @@ FAKE(it_yields_for_a_bounded_time, "it yields for a bounded time")
 	assert_true(fake_count(FAKE_HEAVIEST) > 1);
 	assert_int_equal(rowlock_held(light.election), 1);
 	resign(&light);
-	end(&light);
 }
 
-FAKE(it_waits_no_longer_than_it_may, "who yields waits no longer than it may")
+FAKE("who yields waits no longer than it may")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 	struct campaign campaign;
 	int64_t began = fake_now();
 
@@ -267,12 +285,11 @@ FAKE(it_waits_no_longer_than_it_may, "who yields waits no longer than it may")
 	assert_non_null(strstr(campaign.err.message, "'crown'"));
 	assert_true(fake_now() - began >= 300);
 	assert_true(fake_lease("crown") == 0);
-	end(&light);
 }
 
-FAKE(it_can_be_canceled_while_it_yields, "who yields can be canceled")
+FAKE("who yields can be canceled")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 	struct campaign campaign;
 
 	fake_stand(11);
@@ -280,14 +297,12 @@ FAKE(it_can_be_canceled_while_it_yields, "who yields can be canceled")
 	fake_await(FAKE_HEAVIEST, 1);
 	rowlock_cancel(light.election);
 	assert_code(hear(&campaign), ROWLOCK_ECANCELED, &campaign.err);
-	end(&light);
 }
 
 /* The grant that it yields is on its way when the cancel comes. */
-FAKE(it_can_be_canceled_before_it_yields,
-     "a candidate can be canceled before it yields")
+FAKE("a candidate can be canceled before it yields")
 {
-	struct scene light = scene(10);
+	_cleanup_(end) struct scene light = scene(10);
 	struct campaign campaign;
 
 	fake_stand(11);
@@ -297,16 +312,13 @@ FAKE(it_can_be_canceled_before_it_yields,
 	rowlock_cancel(light.election);
 	fake_let(FAKE_ACQUIRE);
 	assert_code(hear(&campaign), ROWLOCK_ECANCELED, &campaign.err);
-	end(&light);
 }
 
 /* It asks who stands, and has it. */
-FAKE(a_cancel_behind_the_grant_is_forgotten,
-     "a cancel that comes behind the grant is forgotten")
+FAKE("a cancel that comes behind the grant is forgotten")
 {
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_HEAVIEST, (struct fake_answer){ .wait = true });
 	begin(&campaign, &heavy, ROWLOCK_FOREVER);
@@ -321,20 +333,17 @@ FAKE(a_cancel_behind_the_grant_is_forgotten,
 	assert_int_equal(rowlock_cancel(heavy.election), 0);
 	assert_ok(rowlock_acquire(heavy.election, 0, &err));
 	resign(&heavy);
-	end(&heavy);
 }
 
-FAKE(silence_is_nobody, "an answer that does not come is nobody's")
+FAKE("an answer that does not come is nobody's")
 {
-	struct scene light = scene(10);
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct scene light = scene(10);
 
 	fake_stand(11);
 	fake_next(FAKE_HEAVIEST,
 		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
 	assert_ok(rowlock_acquire(light.election, 0, &err));
 	resign(&light);
-	end(&light);
 }
 
 static void count(struct rowlock *election, void *arg)
@@ -344,13 +353,12 @@ static void count(struct rowlock *election, void *arg)
 }
 
 /* It is asked who stands, and all that is lost meanwhile. */
-FAKE(a_loss_before_its_return_is_told_to_nobody,
-     "a loss before its return is told to nobody")
+FAKE("a loss before its return is told to nobody")
 {
 	const struct fake_answer silence = { .given = true,
 					     .skip = true,
 					     .result = RLK_PENDING };
-	struct scene heavy = scene(10);
+	_cleanup_(end) struct scene heavy = scene(10);
 	struct campaign campaign;
 	_Atomic int losses = 0;
 
@@ -367,16 +375,13 @@ FAKE(a_loss_before_its_return_is_told_to_nobody,
 	assert_true(fake_count(FAKE_HEAVIEST) > 1);
 	assert_int_equal(losses, 0);
 	resign(&heavy);
-	end(&heavy);
 }
 
 /* ------------------------------------------------------------- challenger */
 
-FAKE(a_leader_is_told_of_a_heavier_one,
-     "a leader is told of a heavier candidate")
+FAKE("a leader is told of a heavier candidate")
 {
-	struct scene light = scene(10);
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct scene light = scene(10);
 	unsigned int weight = 1;
 	uint64_t stood_ms = 1;
 
@@ -398,10 +403,9 @@ FAKE(a_leader_is_told_of_a_heavier_one,
 		    ROWLOCK_ECONNECT, &err);
 	assert_non_null(strstr(err.message, "crown"));
 	resign(&light);
-	end(&light);
 }
 
-FAKE(no_other_weight_is_taken, "no other weight is taken")
+FAKE("no other weight is taken")
 {
 	FAKE_CLIENT();
 	struct rowlock_election_options options =

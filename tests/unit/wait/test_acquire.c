@@ -14,7 +14,6 @@ static void serve_line(bool handed_over)
 	struct rowlock *first;
 	struct rowlock *locks[8];
 	struct fake_person *people[8];
-	struct rowlock_errinfo err;
 
 	if (!handed_over)
 		options.flags |= ROWLOCK_NO_HANDOVER;
@@ -45,20 +44,18 @@ static void serve_line(bool handed_over)
 	fake_end(first, client);
 }
 
-FAKE(waiters_are_served_first_come_first_served,
-     "waiters are served first come, first served")
+FAKE("waiters are served first come, first served")
 {
 	serve_line(true);
 	fake_setup(state);
 	serve_line(false);
 }
 
-FAKE(try_does_not_wait_in_the_line, "a try does not wait in the line")
+FAKE("a try does not wait in the line")
 {
 	FAKE_CLIENT();
-	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	assert_code(rowlock_acquire(other, 0, &err), ROWLOCK_EBUSY, &err);
@@ -67,12 +64,9 @@ FAKE(try_does_not_wait_in_the_line, "a try does not wait in the line")
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(rowlock_held(other), 0);
 	assert_ok(rowlock_release(held, &err));
-	fake_lock_end(held);
-	fake_lock_end(other);
 }
 
-FAKE(try_on_a_name_of_another_client_asks_once,
-     "a try on a name of another client asks once")
+FAKE("a try on a name of another client asks once")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -84,12 +78,12 @@ FAKE(try_on_a_name_of_another_client_asks_once,
 	assert_int_equal(fake_lease("job"), 7);
 }
 
-FAKE(only_the_first_in_line_asks, "only the first in line asks")
+FAKE("only the first in line asks")
 {
 	FAKE_CLIENT();
-	struct rowlock *first = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(first, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(second, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, first, ROWLOCK_FOREVER);
@@ -100,18 +94,14 @@ FAKE(only_the_first_in_line_asks, "only the first in line asks")
 	fake_let(FAKE_ACQUIRE);
 	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, first, 0), 0);
-	fake_person_end(bob);
-	fake_lock_end(first);
-	fake_lock_end(second);
 }
 
-FAKE(wait_in_the_line_ends_at_its_deadline,
-     "a wait in the line ends at its deadline")
+FAKE("a wait in the line ends at its deadline")
 {
 	FAKE_CLIENT();
-	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *person = fake_person();
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(person);
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(person, FAKE_DO_ACQUIRE, other, 500);
@@ -123,16 +113,12 @@ FAKE(wait_in_the_line_ends_at_its_deadline,
 	assert_code(fake_hear(person, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_ok(rowlock_release(held, &err));
-	fake_person_end(person);
-	fake_lock_end(held);
-	fake_lock_end(other);
 }
 
-FAKE(wait_for_another_client_ends_at_its_deadline,
-     "a wait for another client ends at its deadline")
+FAKE("a wait for another client ends at its deadline")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -143,14 +129,12 @@ FAKE(wait_for_another_client_ends_at_its_deadline,
 	fake_advance(2000);
 	assert_code(fake_hear(person, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_person_end(person);
 }
 
-FAKE(waiter_gets_what_another_client_gives_up,
-     "a waiter gets what another client gives up")
+FAKE("a waiter gets what another client gives up")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -161,7 +145,6 @@ FAKE(waiter_gets_what_another_client_gives_up,
 	assert_ok(fake_hear(person, &err));
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(person);
 }
 
 struct patient {
@@ -184,14 +167,13 @@ static bool sleeps_until(void *arg)
 
 /* Its threads have passed a name among themselves for 100 ms since they got it
  * from another client, whose poll may come in 50. */
-FAKE(client_whose_turn_is_over_lets_others_ask_first,
-     "a client whose turn is over lets others ask first")
+FAKE("a client whose turn is over lets others ask first")
 {
 	FAKE_CLIENT();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *alice = fake_person();
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(alice);
+	FAKE_PERSON(bob);
 	struct patient patient = { client, bob, 0 };
 	unsigned int asked;
 
@@ -212,21 +194,16 @@ FAKE(client_whose_turn_is_over_lets_others_ask_first,
 	fake_advance(100);
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, b, 0));
-	fake_person_end(alice);
-	fake_person_end(bob);
-	fake_lock_end(a);
-	fake_lock_end(b);
 }
 
-FAKE(cancel_ends_a_wait_in_the_line_and_the_next_one_moves_up,
-     "cancel ends a wait in the line and the next moves up")
+FAKE("cancel ends a wait in the line and the next moves up")
 {
 	FAKE_CLIENT();
-	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *second = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *third = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
-	struct fake_person *eve = fake_person();
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(second, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(third, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
+	FAKE_PERSON(eve);
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, second, ROWLOCK_FOREVER);
@@ -242,18 +219,12 @@ FAKE(cancel_ends_a_wait_in_the_line_and_the_next_one_moves_up,
 	assert_code(fake_ask(bob, FAKE_DO_ACQUIRE, second, 0), ROWLOCK_EBUSY,
 		    NULL);
 	assert_int_equal(fake_ask(eve, FAKE_DO_RELEASE, third, 0), 0);
-	fake_person_end(bob);
-	fake_person_end(eve);
-	fake_lock_end(held);
-	fake_lock_end(second);
-	fake_lock_end(third);
 }
 
-FAKE(cancel_ends_a_wait_between_two_polls,
-     "cancel ends a wait between two polls")
+FAKE("cancel ends a wait between two polls")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -261,10 +232,9 @@ FAKE(cancel_ends_a_wait_between_two_polls,
 	fake_pass_await(FAKE_ACQUIRE, 3);
 	rowlock_cancel(lock);
 	assert_code(fake_hear(person, &err), ROWLOCK_ECANCELED, &err);
-	fake_person_end(person);
 }
 
-FAKE(cancel_ends_a_wait_for_a_connection, "cancel ends a wait for a connection")
+FAKE("cancel ends a wait for a connection")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -272,7 +242,6 @@ FAKE(cancel_ends_a_wait_for_a_connection, "cancel ends a wait for a connection")
 	struct rowlock *b;
 	struct fake_person *bob = fake_person();
 	struct fake_person *eve = fake_person();
-	struct rowlock_errinfo err;
 
 	options.batch_size = 1;
 	client = fake_client_with(&options);
@@ -295,8 +264,7 @@ FAKE(cancel_ends_a_wait_for_a_connection, "cancel ends a wait for a connection")
 	fake_client_end(client);
 }
 
-FAKE(cancel_before_the_call_does_not_reach_it,
-     "a cancel before the call does not reach it")
+FAKE("a cancel before the call does not reach it")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -320,8 +288,7 @@ static bool part_is_canceled(struct rowlock *lock, bool cancel)
 	return canceled;
 }
 
-FAKE(cancel_behind_a_part_ends_the_next_part,
-     "a cancel behind a part ends the next part")
+FAKE("a cancel behind a part ends the next part")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -336,11 +303,10 @@ FAKE(cancel_behind_a_part_ends_the_next_part,
 	assert_false(part_is_canceled(lock, false));
 }
 
-FAKE(grant_that_came_before_the_cancel_stands,
-     "a grant that came before the cancel stands")
+FAKE("a grant that came before the cancel stands")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(person, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -352,15 +318,13 @@ FAKE(grant_that_came_before_the_cancel_stands,
 	/* Nothing of it is remembered. */
 	assert_int_equal(fake_ask(person, FAKE_DO_ACQUIRE, lock, 0), 0);
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(person);
 }
 
-FAKE(one_name_under_two_strategies_is_two_locks,
-     "one name under two strategies is two locks")
+FAKE("one name under two strategies is two locks")
 {
 	FAKE_CLIENT();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *b = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(b, client, ROWLOCK_ROW, 0, "job");
 
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
@@ -373,17 +337,14 @@ FAKE(one_name_under_two_strategies_is_two_locks,
 	assert_int_equal(rowlock_held(b), 1);
 	assert_true(fake_lease("job") == 0);
 	assert_ok(rowlock_release(b, &err));
-	fake_lock_end(a);
-	fake_lock_end(b);
 }
 
 /* A row of the first one may have been there, and been removed by hand: who saw
  * that, and counts its maximum, shall not take the next one for it. */
-FAKE(who_finds_it_held_asks_with_another_attempt,
-     "who finds it held asks with another attempt")
+FAKE("who finds it held asks with another attempt")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *person = fake_person();
+	FAKE_PERSON(person);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -395,7 +356,6 @@ FAKE(who_finds_it_held_asks_with_another_attempt,
 	fake_lease_remove("job");
 	assert_ok(fake_pass_hear(person, &err));
 	assert_int_equal(fake_ask(person, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(person);
 }
 
 /* How long the thread that is next in line holds back after a release. */
@@ -406,7 +366,6 @@ static int64_t held_back_ms(bool others)
 	struct rowlock *next = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct fake_person *bob = fake_person();
 	struct fake_person *alice = fake_person();
-	struct rowlock_errinfo err;
 	unsigned int asked;
 	int64_t began;
 
@@ -441,8 +400,7 @@ static int64_t held_back_ms(bool others)
 	return began;
 }
 
-FAKE(threads_of_a_client_step_back_for_others,
-     "threads of a client step back for others")
+FAKE("threads of a client step back for others")
 {
 	/* As long as there can be between two polls of others. */
 	assert_true(held_back_ms(true) >= 100);
@@ -452,13 +410,12 @@ FAKE(threads_of_a_client_step_back_for_others,
 	assert_int_equal(held_back_ms(false), 0);
 }
 
-FAKE(handle_with_a_waiting_thread_refuses_a_second,
-     "a handle with a waiting thread refuses a second")
+FAKE("a handle with a waiting thread refuses a second")
 {
 	FAKE_CLIENT();
-	struct rowlock *held = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
 
 	assert_ok(rowlock_acquire(held, 0, &err));
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -468,9 +425,6 @@ FAKE(handle_with_a_waiting_thread_refuses_a_second,
 	rowlock_cancel(lock);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_ok(rowlock_release(held, &err));
-	fake_person_end(bob);
-	fake_lock_end(held);
-	fake_lock_end(lock);
 }
 
 CASE_MAIN(case_main)

@@ -24,9 +24,9 @@ static struct one holding_a_bell(void)
 	return bob;
 }
 
-FAKE(lease_outlives_its_bell, "lease outlives its bell")
+FAKE("lease outlives its bell")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	fake_bell_hang_up("job");
 	fake_advance(10000); /* a third of its wait_timeout */
@@ -34,30 +34,25 @@ FAKE(lease_outlives_its_bell, "lease outlives its bell")
 	assert_int_equal(rowlock_held(bob.lock), 1);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
-	end(&bob);
 }
 
-FAKE(release_finds_the_bells_connection_dead,
-     "release finds the bell's connection dead")
+FAKE("release finds the bell's connection dead")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	fake_bell_hang_up("job");
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
 	assert_int_equal(fake_count(FAKE_RELEASE), 2);
-	end(&bob);
 }
 
-FAKE(release_without_an_answer_ends_the_bell,
-     "release without an answer ends the bell")
+FAKE("release without an answer ends the bell")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	fake_next(FAKE_RELEASE, no_answer);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
-	end(&bob);
 }
 
 /* The ping of the hold's connection is under way, and no other one that bob
@@ -79,11 +74,10 @@ static struct one pinged(struct one *bob)
 	return eve;
 }
 
-FAKE(release_does_not_wait_for_a_ping_of_the_bell,
-     "release does not wait for a ping of the bell")
+FAKE("release does not wait for a ping of the bell")
 {
-	struct one bob = holding_a_bell();
-	struct one eve = pinged(&bob);
+	_cleanup_(end) struct one bob = holding_a_bell();
+	_cleanup_(leave) struct one eve = pinged(&bob);
 
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
@@ -92,12 +86,9 @@ FAKE(release_does_not_wait_for_a_ping_of_the_bell,
 		fake_let(FAKE_PING);
 	await_given_back(RLK_BAY_BELL);
 	assert_int_equal(release(&eve), 0);
-	leave(&eve);
-	end(&bob);
 }
 
-FAKE(unanswered_ping_of_a_bell_holds_up_no_other,
-     "unanswered ping of a bell holds up no other")
+FAKE("unanswered ping of a bell holds up no other")
 {
 	struct one bob = holding_a_bell();
 	struct one eve = pinged(&bob);
@@ -115,7 +106,7 @@ FAKE(unanswered_ping_of_a_bell_holds_up_no_other,
 	fake_client_end(bob.client);
 }
 
-FAKE(client_ends_while_a_bell_is_pinged, "client ends while a bell is pinged")
+FAKE("client ends while a bell is pinged")
 {
 	struct one bob = holding_a_bell();
 	struct one eve = pinged(&bob);
@@ -130,20 +121,18 @@ FAKE(client_ends_while_a_bell_is_pinged, "client ends while a bell is pinged")
 	assert_int_equal(fake_bells(), 0);
 }
 
-FAKE(hold_that_is_found_gone_lets_its_bell_go,
-     "hold that is found gone lets its bell go")
+FAKE("hold that is found gone lets its bell go")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	fake_lease_remove("job");
 	assert_code(release(&bob), ROWLOCK_ELOST, NULL);
-	end(&bob);
 }
 
-FAKE(lost_session_lets_its_bells_go, "lost session lets its bells go")
+FAKE("lost session lets its bells go")
 {
-	struct one bob = holding_a_bell();
-	struct one eve = one(bob.client, "other");
+	_cleanup_(end) struct one bob = holding_a_bell();
+	_cleanup_(leave) struct one eve = one(bob.client, "other");
 
 	acquire(&eve, ROWLOCK_FOREVER);
 	is_granted(&eve);
@@ -154,18 +143,14 @@ FAKE(lost_session_lets_its_bells_go, "lost session lets its bells go")
 	fake_always(FAKE_BEAT, normal);
 	assert_code(release(&eve), ROWLOCK_ELOST, NULL);
 	assert_code(release(&bob), ROWLOCK_ELOST, NULL);
-	leave(&eve);
-	end(&bob);
 }
 
 /* More often than the commit connection may have bells: each counts once. */
-FAKE(holds_that_outlast_their_maximum_let_their_bells_go,
-     "holds that outlast their maximum let their bells go")
+FAKE("holds that outlast their maximum let their bells go")
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = client_of(4);
 	struct rowlock *lock;
-	struct rowlock_errinfo err;
 
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_new(client, "job", &options, &lock, &err));
@@ -181,9 +166,9 @@ FAKE(holds_that_outlast_their_maximum_let_their_bells_go,
 	fake_end(lock, client);
 }
 
-FAKE(session_lost_in_line_is_replaced, "session lost in line is replaced")
+FAKE("session lost in line is replaced")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 	uint64_t before = fake_call(FAKE_ACQUIRE, 0).id;
 
 	fake_session_remove(before);
@@ -197,7 +182,6 @@ FAKE(session_lost_in_line_is_replaced, "session lost in line is replaced")
 	assert_int_equal(fake_bell("job"), fake_call(FAKE_BELL_WAIT, 0).conn);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(fake_lease("job"), 0);
-	end(&bob);
 }
 
 static unsigned int bell_pings(void)
@@ -216,24 +200,21 @@ static bool was_pinged(void *arg)
 	return bell_pings() >= *pings;
 }
 
-FAKE(bell_is_pinged_as_long_as_its_hold_lasts,
-     "bell is pinged as long as its hold lasts")
+FAKE("bell is pinged as long as its hold lasts")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	fake_pass_until(was_pinged, &(unsigned int){ 3 });
 	assert_int_equal(release(&bob), 0);
 	/* By the pinger, if it was at it. */
 	await_given_back(RLK_BAY_BELL);
-	end(&bob);
 }
 
 /* Those of the connection before went with it. */
-FAKE(bells_of_a_connection_end_with_it, "bells of a connection end with it")
+FAKE("bells of a connection end with it")
 {
-	struct rowlock_client *client = client_of(4);
+	FAKE_CLIENT_AS(client, client_of(4));
 	struct rowlock *locks[65];
-	struct rowlock_errinfo err;
 	char name[16];
 
 	for (unsigned int i = 0; i < TEST_SIZE(locks); i++) {
@@ -248,16 +229,13 @@ FAKE(bells_of_a_connection_end_with_it, "bells of a connection end with it")
 		assert_ok(rowlock_release(locks[i], &err));
 		fake_lock_end(locks[i]);
 	}
-	fake_client_end(client);
 }
 
 /* A connection has room for a number of bells at one time. */
-FAKE(bells_of_holds_that_are_over_make_room,
-     "bells of holds that are over make room")
+FAKE("bells of holds that are over make room")
 {
-	struct rowlock_client *client = client_of(4);
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_CLIENT_AS(client, client_of(4));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 
 	for (unsigned int i = 0; i < 200; i++) {
 		assert_ok(rowlock_acquire(lock, 0, &err));
@@ -266,7 +244,6 @@ FAKE(bells_of_holds_that_are_over_make_room,
 		assert_ok(rowlock_release(lock, &err));
 		assert_int_equal(fake_bell("job"), 0);
 	}
-	fake_end(lock, client);
 }
 
 static unsigned int pings_of_bells(void)
@@ -279,10 +256,9 @@ static unsigned int pings_of_bells(void)
 }
 
 /* The server would keep it for a TTL if this process was stopped in line. */
-FAKE(connection_of_a_long_hold_is_not_waited_on_again,
-     "connection of a long hold is not waited on again")
+FAKE("connection of a long hold is not waited on again")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 
 	while (pings_of_bells() < 1)
 		fake_pass_await(FAKE_PING, fake_count(FAKE_PING) + 1);
@@ -296,7 +272,6 @@ FAKE(connection_of_a_long_hold_is_not_waited_on_again,
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 static bool is_later(void *arg)
@@ -305,26 +280,24 @@ static bool is_later(void *arg)
 }
 
 /* The first ping comes soon, and has the server keep it for a TTL. */
-FAKE(bell_of_a_long_hold_is_seldom_pinged,
-     "bell of a long hold is seldom pinged")
+FAKE("bell of a long hold is seldom pinged")
 {
-	struct one bob = holding_a_bell();
+	_cleanup_(end) struct one bob = holding_a_bell();
 	int64_t then = fake_now() + 9000;
 
 	fake_pass_until(is_later, &then);
 	assert_int_equal(pings_of_bells(), 1);
 	assert_int_equal(release(&bob), 0);
 	await_given_back(RLK_BAY_BELL);
-	end(&bob);
 }
 
 /* -------------------------------------------- connections to spare */
 
-FAKE(one_wait_connection_is_for_one_name, "one wait connection is for one name")
+FAKE("one wait connection is for one name")
 {
 	struct rowlock_client *client = client_of(1);
-	struct one bob = one(client, "job");
-	struct one eve = one(client, "other");
+	_cleanup_(end) struct one bob = one(client, "job");
+	_cleanup_(leave) struct one eve = one(client, "other");
 
 	other_holds("job");
 	other_holds("other");
@@ -339,8 +312,6 @@ FAKE(one_wait_connection_is_for_one_name, "one wait connection is for one name")
 	is_granted(&bob);
 	assert_int_equal(release(&eve), 0);
 	assert_int_equal(release(&bob), 0);
-	leave(&eve);
-	end(&bob);
 }
 
 /* Of a packet that failed half way one has to be sent alone, and all that it
@@ -364,7 +335,7 @@ static bool have_queued(void *arg)
 	return count == queue->count;
 }
 
-FAKE(half_a_packet_rings_all_its_bells, "half a packet rings all its bells")
+FAKE("half a packet rings all its bells")
 {
 	struct rowlock_client *client = client_of(1);
 	struct one first = one(client, "first");
@@ -409,8 +380,7 @@ FAKE(half_a_packet_rings_all_its_bells, "half a packet rings all its bells")
 }
 
 /* The same, with a connection to spare: it is not the one that has the bell. */
-FAKE(release_over_another_connection_rings,
-     "release over another connection rings")
+FAKE("release over another connection rings")
 {
 	struct rowlock_client *client = client_of(4);
 	struct one first = one(client, "first");

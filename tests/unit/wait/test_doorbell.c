@@ -18,10 +18,9 @@ static const struct fake_answer no_answer = { .given = true,
 
 /* ------------------------------------------------------------- taking */
 
-FAKE(lone_acquire_takes_the_bell_and_its_release_lets_it_go,
-     "lone acquire takes the bell, and its release lets it go")
+FAKE("lone acquire takes the bell, and its release lets it go")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	acquire(&bob, ROWLOCK_FOREVER);
 	is_granted(&bob);
@@ -32,12 +31,11 @@ FAKE(lone_acquire_takes_the_bell_and_its_release_lets_it_go,
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 0);
 	assert_int_equal(fake_count(FAKE_RING), 0);
-	end(&bob);
 }
 
 static void no_bell_is_taken(struct rowlock_client *client)
 {
-	struct one bob = one(client, "job");
+	_cleanup_(end) struct one bob = one(client, "job");
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -50,26 +48,22 @@ static void no_bell_is_taken(struct rowlock_client *client)
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 0);
 	assert_int_equal(fake_bell("job"), 0);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
-FAKE(without_wait_connections_nobody_rings_or_waits,
-     "without wait connections nobody rings or waits")
+FAKE("without wait connections nobody rings or waits")
 {
 	no_bell_is_taken(client_of(0));
 }
 
-FAKE(with_many_writers_nobody_rings_or_waits,
-     "with many writers nobody rings or waits")
+FAKE("with many writers nobody rings or waits")
 {
 	fake_server.galera = true;
 	no_bell_is_taken(client_of(4));
 }
 
-FAKE(try_does_not_stand_in_line, "try does not stand in line")
+FAKE("try does not stand in line")
 {
-	struct one bob = waiting(10);
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct one bob = waiting(10);
 
 	fake_advance(10);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
@@ -81,7 +75,6 @@ FAKE(try_does_not_stand_in_line, "try does not stand in line")
 	assert_ok(rowlock_release(bob.lock, &err));
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
 	fake_bell_ring("job");
-	end(&bob);
 }
 
 /* ---------------------------------------------------------- the line */
@@ -89,8 +82,7 @@ FAKE(try_does_not_stand_in_line, "try does not stand in line")
 static const struct fake_answer lane = { .lane = 3 };
 
 /* It was behind a reader that was let in. */
-FAKE(waiter_that_lets_the_bell_go_by_asks_and_leaves_its_lane,
-     "waiter that lets the bell go by asks and leaves its lane")
+FAKE("waiter that lets the bell go by asks and leaves its lane")
 {
 	struct one bob;
 
@@ -111,9 +103,9 @@ FAKE(waiter_that_lets_the_bell_go_by_asks_and_leaves_its_lane,
 	end(&bob);
 }
 
-FAKE(waiter_is_woken_by_the_bell, "waiter is woken by the bell")
+FAKE("waiter is woken by the bell")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	other_rings("job");
 	is_granted(&bob);
@@ -129,13 +121,11 @@ FAKE(waiter_is_woken_by_the_bell, "waiter is woken by the bell")
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
 	assert_int_equal(fake_call(FAKE_RELEASE, 0).conn,
 			 fake_call(FAKE_BELL_WAIT, 0).conn);
-	end(&bob);
 }
 
-FAKE(waiter_keeps_its_place_and_looks_now_and_then,
-     "waiter keeps its place, and looks now and then")
+FAKE("waiter keeps its place, and looks now and then")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	assert_true(fake_call(FAKE_BELL_WAIT, 0).id == YEAR_MS);
 	for (unsigned int i = 1; i <= 3; i++) {
@@ -151,7 +141,6 @@ FAKE(waiter_keeps_its_place_and_looks_now_and_then,
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 static bool is_asked_for_bells(void *arg)
@@ -161,10 +150,9 @@ static bool is_asked_for_bells(void *arg)
 }
 
 /* The next one in line has a client that is slow, or a bell is on its way. */
-FAKE(free_name_is_left_to_the_one_that_gets_the_bell,
-     "free name is left to the one that gets the bell")
+FAKE("free name is left to the one that gets the bell")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_lease_remove("job");
 	fake_advance(LOOK_MOST_MS);
@@ -177,13 +165,12 @@ FAKE(free_name_is_left_to_the_one_that_gets_the_bell,
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* The place in line does not depend on it. */
-FAKE(look_that_fails_is_repeated, "look that fails is repeated")
+FAKE("look that fails is repeated")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_next(FAKE_LOOK, no_answer);
 	fake_advance(LOOK_MOST_MS);
@@ -194,12 +181,10 @@ FAKE(look_that_fails_is_repeated, "look that fails is repeated")
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* A part more of the TTL would be as much later. */
-FAKE(who_observes_beats_looks_when_that_is_over,
-     "who observes beats looks when that is over")
+FAKE("who observes beats looks when that is over")
 {
 	struct rowlock_client_options options = fake_options();
 	struct rowlock_client *client;
@@ -227,8 +212,7 @@ FAKE(who_observes_beats_looks_when_that_is_over,
 }
 
 /* A beat that is observed need not be looked at all the time, either. */
-FAKE(who_observes_beats_stays_in_line_for_a_while,
-     "who observes beats stays in line for a while")
+FAKE("who observes beats stays in line for a while")
 {
 	struct rowlock_client_options options = fake_options();
 	unsigned int looks;
@@ -253,9 +237,9 @@ FAKE(who_observes_beats_stays_in_line_for_a_while,
 	end(&bob);
 }
 
-FAKE(busy_name_is_asked_for_in_line, "busy name is asked for in line")
+FAKE("busy name is asked for in line")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	other_rings("job");
 	is_granted(&bob);
@@ -273,14 +257,12 @@ FAKE(busy_name_is_asked_for_in_line, "busy name is asked for in line")
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 2);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 4);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* It knows of the other by the bell alone. */
-FAKE(who_overtook_the_line_stands_in_it_next_time,
-     "who overtook the line stands in it next time")
+FAKE("who overtook the line stands in it next time")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	fake_bell_take("job");
 	acquire(&bob, ROWLOCK_FOREVER);
@@ -295,16 +277,13 @@ FAKE(who_overtook_the_line_stands_in_it_next_time,
 	is_granted(&bob);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* ---------------------------------------------------- ends of a wait */
 
-FAKE(deadline_in_line_looks_once_and_leaves_nothing,
-     "deadline in line looks once and leaves nothing")
+FAKE("deadline in line looks once and leaves nothing")
 {
-	struct one bob = waiting(500);
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct one bob = waiting(500);
 
 	assert_int_equal(fake_call(FAKE_BELL_WAIT, 0).id, 500);
 	fake_advance(250);
@@ -318,14 +297,14 @@ FAKE(deadline_in_line_looks_once_and_leaves_nothing,
 	fake_await_bell_line("job", 0);
 	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
 	other_rings("job");
-	end(&bob);
 }
 
-FAKE(cancel_in_line_looks_no_more, "cancel in line looks no more")
+/* Though a look is due: it is lent no connection for it. */
+FAKE("cancel in line looks no more")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
+	fake_creep(LOOK_MOST_MS);
 	rowlock_cancel(bob.lock);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ECANCELED, &err);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 1);
@@ -333,13 +312,11 @@ FAKE(cancel_in_line_looks_no_more, "cancel in line looks no more")
 	assert_int_equal(fake_count(FAKE_LOOK), 0);
 	fake_await_bell_line("job", 0);
 	other_rings("job");
-	end(&bob);
 }
 
 static void bell_that_was_got_before_the_cancel(int result)
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_next(FAKE_KILL_QUERY, let);
 	fake_next(
@@ -353,29 +330,25 @@ static void bell_that_was_got_before_the_cancel(int result)
 	assert_int_equal(fake_lease("job"), 0);
 	/* Of a living connection. */
 	assert_int_equal(fake_bell("job"), 0);
-	end(&bob);
 }
 
-FAKE(bell_that_was_got_before_the_cancel_is_let_go,
-     "bell that was got before the cancel is let go")
+FAKE("bell that was got before the cancel is let go")
 {
 	bell_that_was_got_before_the_cancel(RLK_DONE);
 }
 
-FAKE(bell_that_was_got_and_killed_is_let_go,
-     "bell that was got and killed is let go")
+FAKE("bell that was got and killed is let go")
 {
 	bell_that_was_got_before_the_cancel(RLK_KILLED);
 }
 
 /* He is not in a hurry. */
-FAKE(waits_that_fail_at_once_are_begun_again_later,
-     "waits that fail at once are begun again later")
+FAKE("waits that fail at once are begun again later")
 {
 	static const struct fake_answer busy = { .given = true,
 						 .skip = true,
 						 .result = RLK_BUSY };
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 	int64_t began;
 
 	other_holds("job");
@@ -389,10 +362,9 @@ FAKE(waits_that_fail_at_once_are_begun_again_later,
 	other_rings("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
-FAKE(interrupted_wait_is_begun_again, "interrupted wait is begun again")
+FAKE("interrupted wait is begun again")
 {
 	struct one bob;
 
@@ -406,11 +378,9 @@ FAKE(interrupted_wait_is_begun_again, "interrupted wait is begun again")
 }
 
 /* Its time is over but for what an answer takes. */
-FAKE(wait_that_ends_late_is_followed_by_no_question,
-     "a wait that ends late is followed by no question")
+FAKE("a wait that ends late is followed by no question")
 {
-	struct one bob = one(client_of(4), "job");
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	other_holds("job");
 	acquire(&bob, 200);
@@ -428,11 +398,9 @@ FAKE(wait_that_ends_late_is_followed_by_no_question,
 	assert_int_equal(fake_count(FAKE_LOOK), 0);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	other_rings("job");
-	end(&bob);
 }
 
-FAKE(wait_without_an_answer_is_begun_again_elsewhere,
-     "wait without an answer is begun again elsewhere")
+FAKE("wait without an answer is begun again elsewhere")
 {
 	struct one bob;
 
@@ -459,8 +427,7 @@ static void lines(enum rowlock_log_level level, const char *message, void *arg)
 		++*count;
 }
 
-FAKE(refused_bells_are_told_once_and_polled_instead,
-     "refused bells are told once, and polled instead")
+FAKE("refused bells are told once, and polled instead")
 {
 	struct rowlock_client_options options = fake_options();
 	static unsigned int told;
@@ -489,11 +456,9 @@ FAKE(refused_bells_are_told_once_and_polled_instead,
 }
 
 /* What only this one could not do says nothing about the server. */
-FAKE(failure_of_our_own_does_not_give_bells_up,
-     "failure of our own does not give bells up")
+FAKE("failure of our own does not give bells up")
 {
-	struct one bob = one(client_of(4), "job");
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	other_holds("job");
 	fake_next(FAKE_BELL_WAIT,
@@ -508,15 +473,13 @@ FAKE(failure_of_our_own_does_not_give_bells_up,
 	other_rings("job");
 	is_granted(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* It is ours, or nobody's: to stand in line for it would be to wait for
  * ourselves. */
-FAKE(unanswered_question_is_settled_before_the_line,
-     "unanswered question is settled before the line")
+FAKE("unanswered question is settled before the line")
 {
-	struct one bob = waiting(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true, .result = RLK_UNCLEAR });
@@ -531,7 +494,6 @@ FAKE(unanswered_question_is_settled_before_the_line,
 			 fake_call(FAKE_ACQUIRE, 2).attempt);
 	assert_int_equal(release(&bob), 0);
 	fake_bell_ring("job");
-	end(&bob);
 }
 
 CASE_MAIN(case_main)

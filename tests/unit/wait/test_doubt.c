@@ -42,10 +42,8 @@ static bool is_free(void *name)
 
 static void get_it(uint64_t wait_ms, struct fake_answer answer)
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	FAKE_PERSON(bob);
 	struct fake_call call;
 
 	fake_always(FAKE_FENCE, out_of_reach);
@@ -71,12 +69,9 @@ static void get_it(uint64_t wait_ms, struct fake_answer answer)
 	/* It lands. */
 	fake_lease_add("job", call.attempt, call.id);
 	fake_pass_until(is_free, job);
-	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
-FAKE(who_cannot_be_told_asks_on_as_another_attempt,
-     "who cannot be told asks on as another attempt")
+FAKE("who cannot be told asks on as another attempt")
 {
 	get_it(0, lost_after);
 	fake_setup(state);
@@ -86,13 +81,11 @@ FAKE(who_cannot_be_told_asks_on_as_another_attempt,
 }
 
 /* Nor is there any other word of it. */
-FAKE(fence_without_an_answer_is_not_waited_for,
-     "a fence without an answer is not waited for")
+FAKE("a fence without an answer is not waited for")
 {
 	struct rowlock_client_options options = fake_options();
 	struct fake_person *bob = fake_person();
 	struct rowlock_client *client;
-	struct rowlock_errinfo err;
 	struct rowlock *lock;
 
 	options.call_timeout_ms = 300;
@@ -112,7 +105,6 @@ static void doubt(struct rowlock_client *client, const char *name)
 {
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, name);
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE, lost_before);
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 0);
@@ -122,10 +114,9 @@ static void doubt(struct rowlock_client *client, const char *name)
 	fake_lock_end(lock);
 }
 
-FAKE(one_in_doubt_keeps_nothing_else_waiting,
-     "one in doubt keeps nothing else waiting")
+FAKE("one in doubt keeps nothing else waiting")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct fake_call first;
 	struct fake_call second;
 
@@ -146,7 +137,6 @@ FAKE(one_in_doubt_keeps_nothing_else_waiting,
 	fake_lease_add("job", first.attempt, first.id);
 	fake_pass_until(is_free, task);
 	fake_pass_until(is_free, job);
-	fake_client_end(client);
 }
 
 /* Looked at while the chores sleep. */
@@ -201,10 +191,9 @@ static void let_rounds_go_on(unsigned int ms)
 	}
 }
 
-FAKE(doubt_ends_with_the_servers_patience,
-     "a doubt ends with the server's patience")
+FAKE("a doubt ends with the server's patience")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct fake_call call;
 	unsigned int fences;
 	uint64_t other;
@@ -227,14 +216,12 @@ FAKE(doubt_ends_with_the_servers_patience,
 	other = fake_call(FAKE_ACQUIRE, 2).conn;
 	fake_pass_until(is_fenced_often, &other);
 	assert_int_equal(fences_of(call.conn), fences);
-	fake_client_end(client);
 }
 
 /* What stood still counts no time, and executes what had arrived. */
-FAKE(server_that_stood_still_is_in_doubt_anew,
-     "a server that stood still is in doubt anew")
+FAKE("a server that stood still is in doubt anew")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct fake_call call;
 
 	fake_always(FAKE_FENCE, out_of_reach);
@@ -249,7 +236,6 @@ FAKE(server_that_stood_still_is_in_doubt_anew,
 	fake_lease_add("job", call.attempt, call.id);
 	fake_advance(500);
 	fake_pass_until(is_free, job);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

@@ -41,10 +41,9 @@ static void become_free(const struct one *bob, const struct one *ann)
 	is_granted_in_time(ann);
 }
 
-FAKE(first_in_line_asks_again_if_the_holder_has_no_bell,
-     "first in line asks again if the holder has no bell")
+FAKE("first in line asks again if the holder has no bell")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 
 	ask(&bob);
 	fake_pass_await(FAKE_ACQUIRE, 5);
@@ -55,15 +54,13 @@ FAKE(first_in_line_asks_again_if_the_holder_has_no_bell,
 	is_granted_in_time(&bob);
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* One statement for both names. */
-FAKE(first_ones_of_several_lines_ask_together,
-     "first ones of several lines ask together")
+FAKE("first ones of several lines ask together")
 {
-	struct one bob = one(client_of(4), "job");
-	struct one ann = one(bob.client, "task");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
+	_cleanup_(leave) struct one ann = one(bob.client, "task");
 	unsigned int before;
 
 	ask_together(&bob, &ann);
@@ -77,8 +74,6 @@ FAKE(first_ones_of_several_lines_ask_together,
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(release(&ann), 0);
 	assert_int_equal(fake_lent(RLK_BAY_BELL), 0);
-	leave(&ann);
-	end(&bob);
 }
 
 struct asked {
@@ -97,10 +92,10 @@ static bool was_asked_on(void *arg)
 }
 
 /* The server ends a connection on which nothing is said for a TTL. */
-FAKE(bells_of_a_round_are_kept, "bells of a round are kept")
+FAKE("bells of a round are kept")
 {
-	struct one bob = one(client_of(4), "job");
-	struct one ann = one(bob.client, "task");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
+	_cleanup_(leave) struct one ann = one(bob.client, "task");
 	unsigned int before;
 
 	ask_together(&bob, &ann);
@@ -123,14 +118,11 @@ FAKE(bells_of_a_round_are_kept, "bells of a round are kept")
 	become_free(&bob, &ann);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(release(&ann), 0);
-	leave(&ann);
-	end(&bob);
 }
 
-FAKE(first_in_line_that_lost_its_bell_stands_in_it_again,
-     "first in line that lost its bell stands in it again")
+FAKE("first in line that lost its bell stands in it again")
 {
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 	uint64_t lost;
 	int64_t began;
 
@@ -147,16 +139,14 @@ FAKE(first_in_line_that_lost_its_bell_stands_in_it_again,
 	fake_lease_remove("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* Whatever was sent with others' went over the commit connection: its session
  * is ended, not that of the connection that has the bell. */
-FAKE(unanswered_round_of_those_with_bells_is_settled,
-     "unanswered round of those with bells is settled")
+FAKE("unanswered round of those with bells is settled")
 {
-	struct one bob = one(client_of(4), "job");
-	struct one ann = one(bob.client, "task");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
+	_cleanup_(leave) struct one ann = one(bob.client, "task");
 	uint64_t commit;
 
 	ask_together(&bob, &ann);
@@ -170,13 +160,11 @@ FAKE(unanswered_round_of_those_with_bells_is_settled,
 	become_free(&bob, &ann);
 	assert_int_equal(release(&bob), 0);
 	assert_int_equal(release(&ann), 0);
-	leave(&ann);
-	end(&bob);
 }
 
 /* The question that settles a lost answer met a passing conflict: from then on
  * it is no more urgent than others. */
-FAKE(who_is_unsure_asks_no_more_often, "who is unsure asks no more often")
+FAKE("who is unsure asks no more often")
 {
 	static const struct fake_answer lost = { .given = true,
 						 .skip = true,
@@ -184,7 +172,7 @@ FAKE(who_is_unsure_asks_no_more_often, "who is unsure asks no more often")
 	static const struct fake_answer conflict = { .given = true,
 						     .skip = true,
 						     .result = RLK_AGAIN };
-	struct one bob = one(client_of(4), "job");
+	_cleanup_(end) struct one bob = one(client_of(4), "job");
 	unsigned int before;
 	int64_t began;
 
@@ -202,7 +190,6 @@ FAKE(who_is_unsure_asks_no_more_often, "who is unsure asks no more often")
 	fake_lease_remove("job");
 	is_granted_in_time(&bob);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 CASE_MAIN(case_main)

@@ -17,7 +17,6 @@ static unsigned int passes_in_a_turn(struct scene *s, uint64_t ms)
 	struct fake_person *people[] = { fake_person(), s->bob };
 	unsigned int count = 0;
 	unsigned int asked = fake_count(FAKE_ACQUIRE);
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_release(s->held, &err));
 	assert_ok(fake_hear(s->bob, &err));
@@ -38,7 +37,7 @@ static unsigned int passes_in_a_turn(struct scene *s, uint64_t ms)
 	return count;
 }
 
-FAKE(turn_ends_after_so_many_passes, "a turn ends after so many passes")
+FAKE("a turn ends after so many passes")
 {
 	struct rowlock_client_options client = fake_options();
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -50,7 +49,7 @@ FAKE(turn_ends_after_so_many_passes, "a turn ends after so many passes")
 	scene_end(&s);
 }
 
-FAKE(turn_ends_after_so_long, "a turn ends after so long")
+FAKE("a turn ends after so long")
 {
 	struct rowlock_client_options client = fake_options();
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
@@ -73,8 +72,7 @@ static void goes_back(struct scene *s)
 	scene_end(s);
 }
 
-FAKE(without_handover_nothing_is,
-     "with ROWLOCK_NO_HANDOVER nothing is handed over")
+FAKE("with ROWLOCK_NO_HANDOVER nothing is handed over")
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client_options client = fake_options();
@@ -98,11 +96,9 @@ static struct scene scene_of_one_pass(void)
 
 /* Others wanted it lately: after the turn they get more time to ask than they
  * need. */
-FAKE(turn_that_ended_by_passes_lets_others_ask_first,
-     "a turn that ended by passes lets others ask first")
+FAKE("a turn that ended by passes lets others ask first")
 {
-	struct rowlock_errinfo err;
-	struct scene s = scene_of_one_pass();
+	_cleanup_(scene_end) struct scene s = scene_of_one_pass();
 	int64_t began;
 
 	s.bobs->waiter->name->turn->others_seen_ms = fake_now();
@@ -126,7 +122,6 @@ FAKE(turn_that_ended_by_passes_lets_others_ask_first,
 	assert_true(fake_now() - began >= 75);
 	assert_ok(fake_hear(s.eve, &err));
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
-	scene_end(&s);
 }
 
 static bool one_steps_back(void *arg)
@@ -141,14 +136,12 @@ static bool one_steps_back(void *arg)
 }
 
 /* The name may be free: who is next does not wait anew. */
-FAKE(who_gives_up_meanwhile_has_stepped_back_for_all,
-     "who gives up meanwhile has stepped back for all")
+FAKE("who gives up meanwhile has stepped back for all")
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct fake_person *ann;
-	struct rowlock_errinfo err;
 	struct rowlock *anns;
-	struct scene s = scene_of_one_pass();
+	_cleanup_(scene_end) struct scene s = scene_of_one_pass();
 
 	anns = lock_with(s.client, &options);
 	ann = fake_person();
@@ -168,15 +161,12 @@ FAKE(who_gives_up_meanwhile_has_stepped_back_for_all,
 	assert_ok(fake_ask(ann, FAKE_DO_RELEASE, anns, 0));
 	fake_person_end(ann);
 	fake_lock_end(anns);
-	scene_end(&s);
 }
 
 /* Who polls cannot be seen by who holds: now and then he is given the time. */
-FAKE(turns_without_others_let_them_ask_now_and_then,
-     "turns without others let them ask now and then")
+FAKE("turns without others let them ask now and then")
 {
-	struct rowlock_errinfo err;
-	struct scene s = scene_of_one_pass();
+	_cleanup_(scene_end) struct scene s = scene_of_one_pass();
 	int64_t began;
 
 	release_to_bob(&s);
@@ -204,7 +194,6 @@ FAKE(turns_without_others_let_them_ask_now_and_then,
 	assert_ok(fake_hear(s.eve, &err));
 	assert_said(4, 3);
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
-	scene_end(&s);
 }
 
 /* --------------------------------------------------- what does not pass */
@@ -225,8 +214,7 @@ static void waits_with(const struct rowlock_options *holds,
 	scene_end(&s);
 }
 
-FAKE(maximum_hold_goes_back_to_the_server,
-     "a maximum hold goes back to the server")
+FAKE("a maximum hold goes back to the server")
 {
 	const struct rowlock_options none = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_options maximum = ROWLOCK_OPTIONS_DEFAULT;
@@ -237,8 +225,7 @@ FAKE(maximum_hold_goes_back_to_the_server,
 	waits_with(&none, &maximum, true);
 }
 
-FAKE(another_info_goes_back_to_the_server,
-     "another info goes back to the server")
+FAKE("another info goes back to the server")
 {
 	const struct rowlock_options none = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_options night = ROWLOCK_OPTIONS_DEFAULT;
@@ -259,13 +246,11 @@ FAKE(another_info_goes_back_to_the_server,
 
 /* The row was made under the info of the first handle, the second is the last
  * to let go. */
-FAKE(hold_of_two_infos_goes_back_to_the_server,
-     "a hold of two infos goes back to the server")
+FAKE("a hold of two infos goes back to the server")
 {
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options night = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_options day = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 	struct rowlock *nested;
 	struct scene s;
 
@@ -287,12 +272,10 @@ FAKE(hold_of_two_infos_goes_back_to_the_server,
 
 /* A beat says that one of our leases was taken by hand, and nobody knows yet
  * which. */
-FAKE(lease_that_may_be_broken_goes_back_to_the_server,
-     "a lease that may be broken goes back to the server")
+FAKE("a lease that may be broken goes back to the server")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	struct rowlock *other = fake_lock(s.client, ROWLOCK_LEASE, 0, "other");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(other, 0, &err));
 	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true });
@@ -313,14 +296,12 @@ FAKE(lease_that_may_be_broken_goes_back_to_the_server,
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
 	assert_code(rowlock_release(other, &err), ROWLOCK_ELOST, &err);
 	fake_lock_end(other);
-	scene_end(&s);
 }
 
 /* Not even the look has begun. */
-FAKE(lease_of_a_session_with_a_break_goes_back,
-     "a lease of a session with a break goes back")
+FAKE("a lease of a session with a break goes back")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
 
 	rlk_mutex_lock(&s.client->mutex);
@@ -331,7 +312,6 @@ FAKE(lease_of_a_session_with_a_break_goes_back,
 	assert_null(waker);
 	release_to_bob(&s);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
 static bool suspicion_is_gone(void *arg)
@@ -345,10 +325,9 @@ static bool suspicion_is_gone(void *arg)
 	return gone;
 }
 
-FAKE(lease_that_was_looked_up_passes_again,
-     "a lease that was looked up passes again")
+FAKE("a lease that was looked up passes again")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 
 	rlk_mutex_lock(&s.client->mutex);
 	s.client->look_breaks = true;
@@ -359,17 +338,14 @@ FAKE(lease_that_was_looked_up_passes_again,
 	release_to_bob(&s);
 	assert_said(1, 0);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
 /* Its end is there to be seen, nobody has spoken on it since, and the deadline
  * thread has not run yet. */
-FAKE(row_whose_connection_has_ended_does_not_pass,
-     "a row whose connection has ended does not pass")
+FAKE("a row whose connection has ended does not pass")
 {
-	struct scene s = scene(ROWLOCK_ROW);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_ROW);
 	struct rlk_hold *hold = s.held->hold;
-	struct rowlock_errinfo err;
 	struct rlk_waker *waker;
 
 	rlk_mutex_lock(&s.client->mutex);
@@ -380,20 +356,17 @@ FAKE(row_whose_connection_has_ended_does_not_pass,
 	assert_ok(fake_hear(s.bob, &err));
 	assert_code(rowlock_release(s.held, &err), ROWLOCK_ELOST, &err);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
-FAKE(hold_that_is_lost_does_not_pass, "a hold that is lost does not pass")
+FAKE("a hold that is lost does not pass")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");
-	struct rowlock_errinfo err;
 
 	fake_creep(s.client->ttl_ms);
 	assert_code(rowlock_release(s.held, &err), ROWLOCK_ELOST, &err);
 	assert_code(fake_hear(s.bob, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_false(fake_lease("job") == attempt && rowlock_held(s.bobs) == 1);
-	scene_end(&s);
 }
 
 CASE_MAIN(case_main)

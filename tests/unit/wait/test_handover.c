@@ -7,9 +7,8 @@
 
 static void passes(enum rowlock_strategy strategy)
 {
-	struct scene s = scene(strategy);
+	_cleanup_(scene_end) struct scene s = scene(strategy);
 	unsigned int asked = fake_count(FAKE_ACQUIRE);
-	struct rowlock_errinfo err;
 
 	release_to_bob(&s);
 	assert_said(asked, 0);
@@ -21,27 +20,23 @@ static void passes(enum rowlock_strategy strategy)
 	bob_releases(&s);
 	assert_said(asked, 1);
 	s.held = fake_lock(s.client, strategy, 0, "job");
-	scene_end(&s);
 }
 
-FAKE(lease_passes_without_a_word_to_the_server,
-     "a lease passes without a word to the server")
+FAKE("a lease passes without a word to the server")
 {
 	passes(ROWLOCK_LEASE);
 }
 
-FAKE(row_passes_without_a_word_to_the_server,
-     "a row passes without a word to the server")
+FAKE("a row passes without a word to the server")
 {
 	passes(ROWLOCK_ROW);
 }
 
 /* ---------------------------------------------------------- who gets it */
 
-FAKE(waiter_who_is_late_is_passed_over, "a waiter who is late is passed over")
+FAKE("a waiter who is late is passed over")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 
 	s.client->handover_ms = 60000;
 	add_eve(&s, 2);
@@ -53,7 +48,6 @@ FAKE(waiter_who_is_late_is_passed_over, "a waiter who is late is passed over")
 	fake_advance(1);
 	assert_code(fake_hear(s.bob, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
-	scene_end(&s);
 }
 
 /* The release of the last level, up to where the mutex is let go. */
@@ -65,11 +59,9 @@ static struct rlk_waker *let_go_locked(struct rowlock *lock)
 	return rlk_hand_over_locked(hold, lock);
 }
 
-FAKE(waiter_who_is_canceled_is_passed_over,
-     "a waiter who is canceled is passed over")
+FAKE("a waiter who is canceled is passed over")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
 
 	add_eve(&s, 2);
@@ -83,14 +75,12 @@ FAKE(waiter_who_is_canceled_is_passed_over,
 	assert_ok(fake_hear(s.eve, &err));
 	assert_code(fake_hear(s.bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
-	scene_end(&s);
 }
 
 /* The hand-over came first, by a hair. */
-FAKE(waiter_who_was_handed_it_has_it, "a waiter who was handed it has it")
+FAKE("a waiter who was handed it has it")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
-	struct rowlock_errinfo err;
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
 
 	rlk_mutex_lock(&s.client->mutex);
@@ -106,16 +96,13 @@ FAKE(waiter_who_was_handed_it_has_it, "a waiter who was handed it has it")
 	/* Nothing of the cancel is remembered. */
 	assert_int_equal(fake_ask(s.bob, FAKE_DO_ACQUIRE, s.bobs, 0), 0);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
-FAKE(hold_that_is_lost_on_the_way_is_asked_for_anew,
-     "a hold that is lost on the way is asked for anew")
+FAKE("a hold that is lost on the way is asked for anew")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	uint64_t attempt = fake_lease("job");
 	_Atomic int told = 0;
-	struct rowlock_errinfo err;
 	struct rlk_waker *waker;
 	struct rlk_hold *hold;
 
@@ -136,15 +123,13 @@ FAKE(hold_that_is_lost_on_the_way_is_asked_for_anew,
 	bob_releases(&s);
 	assert_true(fake_lease("job") == 0);
 	assert_int_equal(told, 0);
-	scene_end(&s);
 }
 
 /* Two threads use one handle at a time: none of them gets what the other is
  * about to have. */
-FAKE(waiter_who_asks_is_not_handed_it_as_well,
-     "a waiter who asks is not handed it as well")
+FAKE("a waiter who asks is not handed it as well")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	struct rlk_waker *waker;
 	struct rlk_hold *hold = s.held->hold;
 
@@ -156,15 +141,13 @@ FAKE(waiter_who_asks_is_not_handed_it_as_well,
 	assert_null(waker);
 	release_to_bob(&s);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
-FAKE(only_the_last_level_passes, "only the last level passes")
+FAKE("only the last level passes")
 {
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock *nested;
-	struct rowlock_errinfo err;
 	struct scene s;
 
 	options.flags = ROWLOCK_OWNER_THREAD;
@@ -185,12 +168,11 @@ FAKE(only_the_last_level_passes, "only the last level passes")
 	scene_end(&s);
 }
 
-FAKE(handle_can_be_the_next_owner, "a handle can be the next owner")
+FAKE("a handle can be the next owner")
 {
 	const struct rowlock_client_options client = fake_options();
 	const struct rowlock_options thread = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_options handle = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 	struct scene s;
 
 	handle.flags = ROWLOCK_OWNER_HANDLE;
@@ -208,8 +190,7 @@ FAKE(handle_can_be_the_next_owner, "a handle can be the next owner")
 
 static void owners_draw(enum rowlock_strategy strategy)
 {
-	struct scene s = scene(strategy);
-	struct rowlock_errinfo err;
+	_cleanup_(scene_end) struct scene s = scene(strategy);
 	uint64_t first;
 	uint64_t second;
 
@@ -221,10 +202,9 @@ static void owners_draw(enum rowlock_strategy strategy)
 	assert_true(second > first);
 	assert_int_equal(fake_count(FAKE_DRAW), 2);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
-FAKE(each_owner_draws_a_token_of_his_own, "each owner draws a token of his own")
+FAKE("each owner draws a token of his own")
 {
 	owners_draw(ROWLOCK_LEASE);
 	fake_setup(state);
@@ -232,13 +212,11 @@ FAKE(each_owner_draws_a_token_of_his_own, "each owner draws a token of his own")
 }
 
 /* Not allowed, and still no harm to the next owner. */
-FAKE(draw_overtaken_by_a_release_is_nobodys_token,
-     "a draw overtaken by a release is nobody's token")
+FAKE("a draw overtaken by a release is nobody's token")
 {
 	const struct rowlock_client_options client = fake_options();
 	struct rowlock_options handle = ROWLOCK_OPTIONS_DEFAULT;
 	struct fake_person *other = fake_person();
-	struct rowlock_errinfo err;
 	struct scene s;
 
 	handle.flags = ROWLOCK_OWNER_HANDLE;
@@ -255,13 +233,11 @@ FAKE(draw_overtaken_by_a_release_is_nobodys_token,
 	scene_end(&s);
 }
 
-FAKE(loss_is_told_to_the_owner_that_it_has,
-     "a loss is told to the owner that it has")
+FAKE("a loss is told to the owner that it has")
 {
-	struct scene s = scene(ROWLOCK_LEASE);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
 	_Atomic int told_before = 0;
 	_Atomic int told = 0;
-	struct rowlock_errinfo err;
 
 	rowlock_on_lost(s.held, fake_count_loss, (void *) &told_before);
 	rowlock_on_lost(s.bobs, fake_count_loss, (void *) &told);
@@ -274,12 +250,11 @@ FAKE(loss_is_told_to_the_owner_that_it_has,
 	assert_code(fake_ask(s.bob, FAKE_DO_RELEASE, s.bobs, 0), ROWLOCK_ELOST,
 		    NULL);
 	assert_code(rowlock_release(s.held, &err), ROWLOCK_ENOTHELD, &err);
-	scene_end(&s);
 }
 
-FAKE(pings_go_on_after_a_pass, "pings go on after a pass")
+FAKE("pings go on after a pass")
 {
-	struct scene s = scene(ROWLOCK_ROW);
+	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_ROW);
 	unsigned int pings = fake_count(FAKE_CONFIRM);
 
 	release_to_bob(&s);
@@ -289,7 +264,6 @@ FAKE(pings_go_on_after_a_pass, "pings go on after a pass")
 	}
 	assert_int_equal(rowlock_held(s.bobs), 1);
 	bob_releases(&s);
-	scene_end(&s);
 }
 
 CASE_MAIN(case_main)

@@ -40,7 +40,6 @@ static struct scene scene(void)
 static void begin(struct scene *scene)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	struct rowlock_errinfo err;
 
 	options.flags = ROWLOCK_OWNER_HANDLE | ROWLOCK_NOT_REENTRANT;
 	for (int i = 0; i < PEOPLE; i++) {
@@ -76,8 +75,6 @@ static int release(struct scene *scene, int who)
 
 static void has(struct scene *scene, int who)
 {
-	struct rowlock_errinfo err;
-
 	assert_ok(fake_hear(scene->people[who], &err));
 }
 
@@ -99,10 +96,9 @@ static void await_pause(struct scene *scene, int who)
 	fake_until(is_idle, scene->locks[who]);
 }
 
-FAKE(who_was_refused_has_them_while_it_pauses,
-     "who was refused has what another thread gives up")
+FAKE("who was refused has what another thread gives up")
 {
-	struct scene s = scene();
+	_cleanup_(end) struct scene s = scene();
 
 	begin(&s);
 	wants(&s, BOB, FAKE_DO_ACQUIRE_ONE);
@@ -114,14 +110,12 @@ FAKE(who_was_refused_has_them_while_it_pauses,
 	assert_true(rowlock_held(s.locks[BOB]));
 	assert_int_equal(release(&s, BOB), 0);
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);
-	end(&s);
 }
 
 /* They are for one who wants more, and Eve stands behind him. */
-FAKE(who_was_refused_is_not_overtaken,
-     "who was refused and wants more is not overtaken")
+FAKE("who was refused and wants more is not overtaken")
 {
-	struct scene s = scene();
+	_cleanup_(end) struct scene s = scene();
 
 	begin(&s);
 	wants(&s, BOB, FAKE_DO_ACQUIRE_TWO);
@@ -137,7 +131,6 @@ FAKE(who_was_refused_is_not_overtaken,
 	assert_int_equal(release(&s, BOB), 0);
 	has(&s, EVE);
 	assert_int_equal(release(&s, EVE), 0);
-	end(&s);
 }
 
 static bool has_let_go(void *lock)
@@ -146,9 +139,9 @@ static bool has_let_go(void *lock)
 }
 
 /* Nor while its next question is under way: that may be granted. */
-FAKE(who_asks_once_more_is_not_overtaken, "who asks once more is not overtaken")
+FAKE("who asks once more is not overtaken")
 {
-	struct scene s = scene();
+	_cleanup_(end) struct scene s = scene();
 
 	begin(&s);
 	wants(&s, BOB, FAKE_DO_ACQUIRE_ONE);
@@ -169,7 +162,6 @@ FAKE(who_asks_once_more_is_not_overtaken, "who asks once more is not overtaken")
 	assert_int_equal(release(&s, BOB), 0);
 	has(&s, EVE);
 	assert_int_equal(release(&s, EVE), 0);
-	end(&s);
 }
 
 /* Ann has one; Bob's first question is under way. */
@@ -182,10 +174,9 @@ static void begin_with_a_question(struct scene *s)
 }
 
 /* The first one's question, which may get it others, does not keep Eve. */
-FAKE(who_stands_behind_a_first_question_has_them,
-     "who stands behind a first question has what is given up")
+FAKE("who stands behind a first question has what is given up")
 {
-	struct scene s = scene();
+	_cleanup_(end) struct scene s = scene();
 
 	begin_with_a_question(&s);
 	wants(&s, EVE, FAKE_DO_ACQUIRE_ONE);
@@ -199,14 +190,12 @@ FAKE(who_stands_behind_a_first_question_has_them,
 	has(&s, BOB);
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 	assert_int_equal(release(&s, BOB), 0);
-	end(&s);
 }
 
 /* Whether there are nine only the server can tell. */
-FAKE(who_says_a_number_asks_for_it,
-     "who says how many there are is handed none of others")
+FAKE("who says how many there are is handed none of others")
 {
-	struct scene s = scene();
+	_cleanup_(end) struct scene s = scene();
 
 	begin_with_a_question(&s);
 	wants(&s, EVE, FAKE_DO_ACQUIRE_OF_NINE);
@@ -228,7 +217,6 @@ FAKE(who_says_a_number_asks_for_it,
 	has(&s, BOB);
 	assert_int_equal(fake_count(FAKE_RELEASE), 2);
 	assert_int_equal(release(&s, BOB), 0);
-	end(&s);
 }
 
 CASE_MAIN(case_main)

@@ -57,22 +57,19 @@ static void end(struct rowlock_client *client, struct rowlock *lock)
 /* Whoever waits gets it in the end, whatever happened first. */
 static void waits_and_gets_it(struct rowlock *lock)
 {
-	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
+	FAKE_PERSON(bob);
 
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	assert_ok(fake_pass_hear(bob, &err));
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 /* ----------------------------------------------------- the pool refuses */
 
-FAKE(try_without_a_connection_says_why, "a try without a connection says why")
+FAKE("a try without a connection says why")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_GET, all_busy);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
@@ -86,12 +83,10 @@ FAKE(try_without_a_connection_says_why, "a try without a connection says why")
 	end(client, lock);
 }
 
-FAKE(waiter_without_a_connection_goes_on,
-     "a waiter without a connection goes on")
+FAKE("a waiter without a connection goes on")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_GET, all_busy);
 	fake_next(FAKE_GET, no_conn);
@@ -103,12 +98,10 @@ FAKE(waiter_without_a_connection_goes_on,
 	end(client, lock);
 }
 
-FAKE(session_without_a_connection_is_told,
-     "a session without a connection is told")
+FAKE("a session without a connection is told")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_GET, no_conn);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
@@ -121,12 +114,10 @@ FAKE(session_without_a_connection_is_told,
 	end(client, lock);
 }
 
-FAKE(calls_of_a_holder_say_that_all_connections_are_busy,
-     "calls of a holder say that all connections are busy")
+FAKE("calls of a holder say that all connections are busy")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -148,11 +139,10 @@ FAKE(calls_of_a_holder_say_that_all_connections_are_busy,
 
 /* ------------------------------------------------------- making a row */
 
-FAKE(row_that_cannot_be_made_is_told, "a row that cannot be made is told")
+FAKE("a row that cannot be made is told")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_MAKE, refused);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
@@ -172,8 +162,7 @@ FAKE(row_that_cannot_be_made_is_told, "a row that cannot be made is told")
 	end(client, lock);
 }
 
-FAKE(making_in_others_way_is_tried_again,
-     "making in others' way is tried again")
+FAKE("making in others' way is tried again")
 {
 	static const enum rlk_fault faults[] = { RLK_BUSY, RLK_CONFLICT,
 						 RLK_KILLED, RLK_UNKNOWN,
@@ -191,8 +180,7 @@ FAKE(making_in_others_way_is_tried_again,
 	end(client, lock);
 }
 
-FAKE(making_without_a_connection_is_tried_again,
-     "making without a connection is tried again")
+FAKE("making without a connection is tried again")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
@@ -209,24 +197,22 @@ FAKE(making_without_a_connection_is_tried_again,
 /* -------------------------------------------------------- taking back */
 
 /* Bob waits in the server for what another holds, until his time is up. */
-static int wait_in_vain(struct rowlock *lock, struct rowlock_errinfo *err)
+static int wait_in_vain(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
 	struct fake_person *bob = fake_person();
 	int code;
 
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 1000);
 	fake_await(FAKE_ACQUIRE, 1);
-	code = fake_pass_hear(bob, err);
+	code = fake_pass_hear(bob, reterr);
 	fake_person_end(bob);
 	return code;
 }
 
-FAKE(wait_that_is_never_taken_back_still_times_out,
-     "a wait that is never taken back still times out")
+FAKE("a wait that is never taken back still times out")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_always(FAKE_RESUME, pending);
@@ -240,13 +226,11 @@ FAKE(wait_that_is_never_taken_back_still_times_out,
 	end(client, lock);
 }
 
-FAKE(wait_for_a_silent_server_is_no_wait_for_others,
-     "a wait for a silent server is no wait for others")
+FAKE("a wait for a silent server is no wait for others")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_always(FAKE_RESUME, pending);
@@ -264,12 +248,10 @@ FAKE(wait_for_a_silent_server_is_no_wait_for_others,
 	end(client, lock);
 }
 
-FAKE(wait_that_cannot_be_killed_is_taken_back_all_the_same,
-     "a wait that cannot be killed is taken back all the same")
+FAKE("a wait that cannot be killed is taken back all the same")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	/* The waiter's own, then the one that would carry the KILL. */
@@ -281,12 +263,10 @@ FAKE(wait_that_cannot_be_killed_is_taken_back_all_the_same,
 	end(client, lock);
 }
 
-FAKE(lock_that_came_with_the_kill_goes_with_its_connection,
-     "a lock that came with the kill goes with its connection")
+FAKE("a lock that came with the kill goes with its connection")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_row_lock("job");
 	fake_next(FAKE_RELEASE, no_answer);
@@ -298,13 +278,11 @@ FAKE(lock_that_came_with_the_kill_goes_with_its_connection,
 	end(client, lock);
 }
 
-FAKE(grant_that_cannot_be_confirmed_is_none,
-     "a grant that cannot be confirmed is none")
+FAKE("a grant that cannot be confirmed is none")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	struct fake_person *bob = fake_person();
-	struct rowlock_errinfo err;
 
 	fake_row_unlock("job");
 	/* A third of the bound, and it may be over already. */
@@ -322,12 +300,10 @@ FAKE(grant_that_cannot_be_confirmed_is_none,
 
 /* --------------------------------------------------- a holder's calls */
 
-FAKE(release_that_is_always_in_the_way_goes_to_the_chores,
-     "a release that is always in the way goes to the chores")
+FAKE("a release that is always in the way goes to the chores")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_RELEASE, (struct fake_answer){ .given = true,
@@ -344,11 +320,10 @@ FAKE(release_that_is_always_in_the_way_goes_to_the_chores,
 	end(client, lock);
 }
 
-FAKE(calls_without_an_answer_say_so, "calls without an answer say so")
+FAKE("calls without an answer say so")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -367,12 +342,10 @@ FAKE(calls_without_an_answer_say_so, "calls without an answer say so")
 	end(client, lock);
 }
 
-FAKE(draw_that_never_gets_an_answer_ends_at_the_deadline,
-     "a draw that never gets an answer ends at the deadline")
+FAKE("a draw that never gets an answer ends at the deadline")
 {
 	struct rowlock_client *client = settled_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));

@@ -4,8 +4,7 @@
 
 #include "test.h"
 
-CASE(each_is_later_than_now_and_the_same_for_all,
-     "each round is later than now, and the same for all")
+CASE("each round is later than now, and the same for all")
 {
 	int64_t now = 1234567;
 
@@ -22,7 +21,7 @@ CASE(each_is_later_than_now_and_the_same_for_all,
 			1234567 + 1001 * RLK_ROUND_MS);
 }
 
-CASE(clients_are_not_in_step, "clients are not in step")
+CASE("clients are not in step")
 {
 	unsigned int same = 0;
 

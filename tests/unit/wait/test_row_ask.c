@@ -14,8 +14,7 @@ static bool nothing_is_lent(void *arg)
 	return fake_lent(RLK_BAY_ROW) == 0;
 }
 
-FAKE(missing_row_is_made_before_it_is_locked,
-     "a missing row is made before it is locked")
+FAKE("a missing row is made before it is locked")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -34,8 +33,7 @@ FAKE(missing_row_is_made_before_it_is_locked,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(try_does_not_wait_and_leaves_no_transaction,
-     "a try does not wait and leaves no transaction")
+FAKE("a try does not wait and leaves no transaction")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -49,10 +47,10 @@ FAKE(try_does_not_wait_and_leaves_no_transaction,
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 }
 
-FAKE(waiting_is_done_in_the_server, "waiting is done in the server")
+FAKE("waiting is done in the server")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -62,11 +60,9 @@ FAKE(waiting_is_done_in_the_server, "waiting is done in the server")
 	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(slice_without_a_grant_is_followed_by_the_next,
-     "a slice without a grant is followed by the next")
+FAKE("a slice without a grant is followed by the next")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
@@ -83,10 +79,10 @@ FAKE(slice_without_a_grant_is_followed_by_the_next,
 	assert_ok(rowlock_release(lock, &err));
 }
 
-FAKE(deadline_takes_the_question_back, "the deadline takes the question back")
+FAKE("the deadline takes the question back")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 1500);
@@ -103,15 +99,13 @@ FAKE(deadline_takes_the_question_back, "the deadline takes the question back")
 	assert_true(fake_call(FAKE_RELEASE, 0).conn ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
-	fake_person_end(bob);
 }
 
 /* The server ends each slice; if it does not, it or the way to it is gone. */
-FAKE(wait_without_end_looks_whether_the_server_is_there,
-     "a wait without end looks whether the server is there")
+FAKE("a wait without end looks whether the server is there")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -122,13 +116,12 @@ FAKE(wait_without_end_looks_whether_the_server_is_there,
 	fake_row_unlock("job");
 	assert_ok(fake_hear(bob, &err));
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
-	fake_person_end(bob);
 }
 
-FAKE(cancel_takes_the_question_back, "cancel takes the question back")
+FAKE("cancel takes the question back")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -136,14 +129,12 @@ FAKE(cancel_takes_the_question_back, "cancel takes the question back")
 	rowlock_cancel(lock);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 1);
-	fake_person_end(bob);
 }
 
-FAKE(grant_that_beats_the_kill_is_a_grant,
-     "a grant that beats the kill is a grant")
+FAKE("a grant that beats the kill is a grant")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_next(FAKE_RESUME,
@@ -154,14 +145,12 @@ FAKE(grant_that_beats_the_kill_is_a_grant,
 	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(question_that_cannot_be_taken_back_is_fenced,
-     "a question that cannot be taken back is fenced")
+FAKE("a question that cannot be taken back is fenced")
 {
 	FAKE_JOB(ROWLOCK_ROW, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_row_lock("job");
 	fake_next(FAKE_RESUME, (struct fake_answer){ .given = true,
@@ -176,16 +165,14 @@ FAKE(question_that_cannot_be_taken_back_is_fenced,
 	assert_true(fake_call(FAKE_FENCE, 0).id ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
 	fake_until(nothing_is_lent, NULL);
-	fake_person_end(bob);
 }
 
-FAKE(many_waiters_use_one_connection, "many waiters use one connection")
+FAKE("many waiters use one connection")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *first = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_CLIENT();
+	FAKE_LOCK(first, client, ROWLOCK_ROW, 0, "job");
 	struct rowlock *locks[5];
 	struct fake_person *people[5];
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_acquire(first, 0, &err));
 	for (unsigned int i = 0; i < 5; i++) {
@@ -205,7 +192,6 @@ FAKE(many_waiters_use_one_connection, "many waiters use one connection")
 		fake_person_end(people[i]);
 		fake_lock_end(locks[i]);
 	}
-	fake_end(first, client);
 }
 
 CASE_MAIN(case_main)

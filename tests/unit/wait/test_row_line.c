@@ -36,10 +36,9 @@ static struct one in_line(uint64_t wait_ms)
 	return bob;
 }
 
-FAKE(row_with_a_line_is_waited_for_in_line,
-     "row with a line is waited for in line")
+FAKE("row with a line is waited for in line")
 {
-	struct one bob = in_line(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = in_line(ROWLOCK_FOREVER);
 	uint64_t conn = fake_call(FAKE_ACQUIRE, 0).conn;
 
 	/* A question that waits would overtake the line. */
@@ -57,18 +56,15 @@ FAKE(row_with_a_line_is_waited_for_in_line,
 	assert_int_equal(fake_bell("row job"), 0);
 	assert_true(fake_row("job") == conn);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* The name may be free. */
-FAKE(wait_behind_a_locked_table_knows_of_no_holder,
-     "wait behind a locked table knows of no holder")
+FAKE("wait behind a locked table knows of no holder")
 {
 	static const struct fake_answer table = { .given = true,
 						  .skip = true,
 						  .result = RLK_FAILURE };
-	struct one bob = row_of(client_of(4));
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct one bob = row_of(client_of(4));
 
 	fake_row_lock("job");
 	fake_next(FAKE_ACQUIRE, table);
@@ -78,13 +74,11 @@ FAKE(wait_behind_a_locked_table_knows_of_no_holder,
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_non_null(strstr(err.message, "is not known, as its table"));
 	fake_row_unlock("job");
-	end(&bob);
 }
 
-FAKE(row_without_a_line_is_waited_for_in_its_own_queue_first,
-     "row without a line is waited for in its own queue first")
+FAKE("row without a line is waited for in its own queue first")
 {
-	struct one bob = row_of(client_of(4));
+	_cleanup_(end) struct one bob = row_of(client_of(4));
 
 	fake_row_lock("job");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = false });
@@ -100,13 +94,12 @@ FAKE(row_without_a_line_is_waited_for_in_its_own_queue_first,
 	is_granted(&bob);
 	assert_int_equal(fake_bell("row job"), 0);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* The answer is remembered for a second. */
-FAKE(no_line_is_looked_for_twice, "no line is looked for twice")
+FAKE("no line is looked for twice")
 {
-	struct one bob = row_of(client_of(4));
+	_cleanup_(end) struct one bob = row_of(client_of(4));
 
 	for (int i = 0; i < 3; i++) {
 		fake_row_lock("job");
@@ -118,11 +111,10 @@ FAKE(no_line_is_looked_for_twice, "no line is looked for twice")
 	}
 	assert_int_equal(fake_count(FAKE_BELL_OWNER), 1);
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 0);
-	end(&bob);
 }
 
 /* It keeps the place of the first in line from slice to slice. */
-FAKE(first_in_line_keeps_the_bell, "first in line keeps the bell")
+FAKE("first in line keeps the bell")
 {
 	struct one bob;
 
@@ -141,23 +133,21 @@ FAKE(first_in_line_keeps_the_bell, "first in line keeps the bell")
 	end(&bob);
 }
 
-FAKE(cancel_ends_the_wait_in_line, "cancel ends the wait in line")
+FAKE("cancel ends the wait in line")
 {
-	struct one bob = in_line(ROWLOCK_FOREVER);
-	struct rowlock_errinfo err;
+	_cleanup_(end) struct one bob = in_line(ROWLOCK_FOREVER);
 
 	rowlock_cancel(bob.lock);
 	assert_code(fake_hear(bob.person, &err), ROWLOCK_ECANCELED, &err);
 	fake_await_bell_line("row job", 0);
 	fake_bell_ring("row job");
 	fake_row_unlock("job");
-	end(&bob);
 }
 
 /* A KILL QUERY that was meant for the wait ends the letting go of the bell. */
-FAKE(grant_outlives_a_late_kill, "grant outlives a late kill")
+FAKE("grant outlives a late kill")
 {
-	struct one bob = in_line(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = in_line(ROWLOCK_FOREVER);
 
 	fake_next(FAKE_RING, killed);
 	fake_bell_ring("row job");
@@ -166,17 +156,15 @@ FAKE(grant_outlives_a_late_kill, "grant outlives a late kill")
 	assert_int_equal(fake_count(FAKE_RING), 2);
 	assert_int_equal(fake_bell("row job"), 0);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 /* The row is locked on a connection that is given up: it is asked for again. */
-FAKE(grant_whose_bell_stays_is_not_believed,
-     "grant whose bell stays is not believed")
+FAKE("grant whose bell stays is not believed")
 {
 	static const struct fake_answer no_answer = { .given = true,
 						      .skip = true,
 						      .result = RLK_UNKNOWN };
-	struct one bob = in_line(ROWLOCK_FOREVER);
+	_cleanup_(end) struct one bob = in_line(ROWLOCK_FOREVER);
 	uint64_t conn = fake_call(FAKE_BELL_WAIT, 0).conn;
 
 	fake_next(FAKE_RING, no_answer);
@@ -186,7 +174,6 @@ FAKE(grant_whose_bell_stays_is_not_believed,
 	assert_true(fake_row("job") != conn);
 	assert_int_equal(fake_bell("row job"), 0);
 	assert_int_equal(release(&bob), 0);
-	end(&bob);
 }
 
 CASE_MAIN(case_main)

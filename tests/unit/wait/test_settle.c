@@ -28,9 +28,7 @@ static bool is_free(void *arg)
 
 static void lost_answer(struct fake_answer answer)
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	struct fake_call first;
 	struct fake_call fence;
 	struct fake_call second;
@@ -49,22 +47,19 @@ static void lost_answer(struct fake_answer answer)
 	assert_true(fake_lease("job") == first.attempt);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
-FAKE(attempt_without_an_answer_is_asked_again_behind_a_fence,
-     "an attempt without an answer is asked again behind a fence")
+FAKE("an attempt without an answer is asked again behind a fence")
 {
 	lost_answer(lost_after);
 	fake_setup(state);
 	lost_answer(lost_before);
 }
 
-FAKE(poll_without_an_answer_is_asked_as_a_first_question,
-     "a poll without an answer is asked as a first question")
+FAKE("a poll without an answer is asked as a first question")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -87,14 +82,12 @@ FAKE(poll_without_an_answer_is_asked_as_a_first_question,
 		    fake_call(FAKE_ACQUIRE, 1).attempt);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(request_that_lands_late_is_found_to_be_ours,
-     "a request that lands late is found to be ours")
+FAKE("a request that lands late is found to be ours")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 	struct fake_call call;
 
 	fake_next(FAKE_ACQUIRE, lost_before);
@@ -108,14 +101,12 @@ FAKE(request_that_lands_late_is_found_to_be_ours,
 	assert_true(fake_lease("job") == call.attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	assert_int_equal(fake_lease("job"), 0);
-	fake_person_end(bob);
 }
 
-FAKE(attempt_is_over_once_another_was_seen_to_have_the_name,
-     "an attempt is over once another was seen to have the name")
+FAKE("an attempt is over once another was seen to have the name")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, lost_before);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
@@ -134,14 +125,12 @@ FAKE(attempt_is_over_once_another_was_seen_to_have_the_name,
 	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt !=
 		    fake_call(FAKE_ACQUIRE, 2).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(attempt_is_not_asked_again_before_the_fence_holds,
-     "an attempt is not asked again before the fence holds")
+FAKE("an attempt is not asked again before the fence holds")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, lost_before);
 	for (int i = 0; i < 5; i++)
@@ -153,14 +142,12 @@ FAKE(attempt_is_not_asked_again_before_the_fence_holds,
 		    fake_call(FAKE_FENCE, 5).order);
 	assert_int_equal(fake_count(FAKE_FENCE), 6);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(what_cannot_be_settled_in_time_is_removed_later,
-     "what cannot be settled in time is removed later")
+FAKE("what cannot be settled in time is removed later")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 	struct fake_call call;
 
 	fake_next(FAKE_ACQUIRE, lost_after);
@@ -184,16 +171,14 @@ FAKE(what_cannot_be_settled_in_time_is_removed_later,
 	assert_int_equal(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0), 0);
 	assert_true(fake_call(FAKE_ACQUIRE, 1).attempt != call.attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 /* Between the fence and the second question the wait ends: the row of the
  * first may be there. */
-FAKE(wait_that_ends_behind_the_fence_leaves_no_row,
-     "a wait that ends behind the fence leaves no row")
+FAKE("a wait that ends behind the fence leaves no row")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
@@ -204,11 +189,9 @@ FAKE(wait_that_ends_behind_the_fence_leaves_no_row,
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	fake_pass_until(is_free, NULL);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 1);
-	fake_person_end(bob);
 }
 
-FAKE(refusal_behind_the_fence_leaves_no_row,
-     "a refusal behind the fence leaves no row")
+FAKE("a refusal behind the fence leaves no row")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -222,8 +205,7 @@ FAKE(refusal_behind_the_fence_leaves_no_row,
 	fake_pass_until(is_free, NULL);
 }
 
-FAKE(try_whose_time_is_up_behind_the_fence_says_why,
-     "a try whose time is up behind the fence says why")
+FAKE("a try whose time is up behind the fence says why")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 
@@ -235,12 +217,10 @@ FAKE(try_whose_time_is_up_behind_the_fence_says_why,
 	fake_pass_until(is_free, NULL);
 }
 
-FAKE(answer_held_behind_the_fence_is_believed,
-     "an answer 'held' behind the fence is believed")
+FAKE("an answer 'held' behind the fence is believed")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
@@ -253,10 +233,10 @@ FAKE(answer_held_behind_the_fence_is_believed,
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
 
-FAKE(request_that_hangs_is_settled_too, "a request that hangs is settled too")
+FAKE("a request that hangs is settled too")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
@@ -269,13 +249,12 @@ FAKE(request_that_hangs_is_settled_too, "a request that hangs is settled too")
 	assert_true(fake_call(FAKE_ACQUIRE, 0).attempt ==
 		    fake_call(FAKE_ACQUIRE, 1).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(conflict_is_no_verdict, "a conflict is no verdict")
+FAKE("a conflict is no verdict")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	for (int i = 0; i < 4; i++)
 		fake_next(FAKE_ACQUIRE,
@@ -291,7 +270,6 @@ FAKE(conflict_is_no_verdict, "a conflict is no verdict")
 		assert_true(fake_call(FAKE_ACQUIRE, i - 1).attempt !=
 			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
 static bool is_now(void *arg)
@@ -300,7 +278,7 @@ static bool is_now(void *arg)
 }
 
 /* However long the rests between its questions have become by then. */
-FAKE(try_does_not_rest_beyond_its_time, "a try does not rest beyond its time")
+FAKE("a try does not rest beyond its time")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	int64_t until = fake_now() + (int64_t) client->call_timeout_ms;
@@ -308,7 +286,7 @@ FAKE(try_does_not_rest_beyond_its_time, "a try does not rest beyond its time")
 	struct fake_answer again = { .given = true,
 				     .skip = true,
 				     .result = RLK_AGAIN };
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 	const int64_t rest = 150;
 
 	fake_always(FAKE_ACQUIRE, again);
@@ -328,14 +306,13 @@ FAKE(try_does_not_rest_beyond_its_time, "a try does not rest beyond its time")
 	fake_advance(1);
 	assert_code(fake_hear(bob, &err), ROWLOCK_EDB, &err);
 	assert_int_equal(fake_now(), until);
-	fake_person_end(bob);
 }
 
 /* What was not answered may have been done: only the same attempt tells. */
-FAKE(conflict_leaves_doubt_as_it_was, "a conflict leaves doubt as it was")
+FAKE("a conflict leaves doubt as it was")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct fake_person *bob = fake_person();
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true, .result = RLK_UNCLEAR });
@@ -350,15 +327,12 @@ FAKE(conflict_leaves_doubt_as_it_was, "a conflict leaves doubt as it was")
 		assert_true(fake_call(FAKE_ACQUIRE, i - 1).attempt ==
 			    fake_call(FAKE_ACQUIRE, i).attempt);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
 }
 
-FAKE(refusal_is_told_at_once_and_leaves_nothing,
-     "a refusal is told at once and leaves nothing")
+FAKE("a refusal is told at once and leaves nothing")
 {
 	struct rowlock_client *client = fake_client();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock_errinfo err;
 
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true,

@@ -2,6 +2,7 @@
 """The files of mutants: what they say, and what they make of the tree."""
 
 import dataclasses
+import fnmatch
 import pathlib
 import re
 
@@ -145,14 +146,17 @@ def read_all():
     return dict(sorted(mutants.items()))
 
 
-def read_mutants(only, tests):
-    """Those of these names that tests of such names catch; or all."""
+def read_mutants(only, tests, files):
+    """Those of these names that tests of such names catch, and that change
+    such files; or all."""
     mutants = read_all()
     for name in only:
         if name not in mutants:
             raise Wrong(f"there is no mutant '{name}'; --list shows them")
     chosen = [m for m in mutants.values() if (not only or m.name in only) and
-              (not tests or m.test.startswith(tuple(tests)))]
+              (not tests or m.test.startswith(tuple(tests))) and
+              (not files or any(fnmatch.fnmatch(change.file, glob)
+                                for change in m.changes for glob in files))]
     if not chosen:
         raise Wrong('there is no such mutant; --list shows them')
     return chosen
