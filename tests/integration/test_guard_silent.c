@@ -74,7 +74,8 @@ static void scene_end(struct scene *scene)
 	proxy_end(scene->way);
 }
 
-static int begin_early(const struct scene *scene, struct rowlock_errinfo *reterr)
+static int begin_early(const struct scene *scene,
+		       struct rowlock_errinfo *reterr)
 {
 	return rowlock_begin(scene->app.lock, scene->app.mysql,
 			     ROWLOCK_EARLY_GUARD, reterr);
