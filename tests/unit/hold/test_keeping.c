@@ -152,7 +152,6 @@ static struct rowlock *delaying_lock(struct rowlock_client *client)
 						 .delay_after_loss_ms =
 						     AT_LEAST_MS };
 	struct rowlock *lock = NULL;
-	struct rowlock_errinfo err;
 
 	assert_ok(rowlock_new(client, "job", &options, &lock, &err));
 	return lock;
@@ -162,7 +161,6 @@ FAKE("a delay is for losses only")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = delaying_lock(client);
-	struct rowlock_errinfo err;
 	uint64_t keep;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -178,7 +176,6 @@ FAKE("a lost lock leaves its row to the delay")
 {
 	struct rowlock_client *client = client_with_session();
 	struct rowlock *lock = delaying_lock(client);
-	struct rowlock_errinfo err;
 
 	_Atomic int losses = 0;
 
