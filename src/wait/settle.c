@@ -104,21 +104,24 @@ static enum rlk_settled begin_anew(struct rlk_asking *asking,
 				   const struct rlk_mark *mark)
 {
 	struct rlk_request request = rlk_hold_request(asking->hold);
+	struct rlk_hold *old = asking->hold;
 	struct rlk_hold *next;
 
 	rlk_mutex_lock(&asking->client->mutex);
 	next = rlk_make_hold_locked(asking->waiter);
-	rlk_hold_abandon_locked(asking->hold, mark);
-	if (next) {
-		rlk_hold_put_locked(asking->hold);
+	rlk_hold_abandon_locked(old, mark);
+	if (next)
 		asking->hold = next;
-	}
 	rlk_mutex_unlock(&asking->client->mutex);
 	rlk_fail_abandoned(asking);
 	if (!next)
 		return RLK_UNSETTLED;
 	asking->sent_ms = 0;
+	/* The chores may clear it meanwhile, and the request has its slots. */
 	remove_row(asking, &request);
+	rlk_mutex_lock(&asking->client->mutex);
+	rlk_hold_put_locked(old);
+	rlk_mutex_unlock(&asking->client->mutex);
 	return RLK_ANEW;
 }
 
