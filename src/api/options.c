@@ -174,9 +174,11 @@ static bool copy_texts(struct rowlock_client *client,
 }
 
 /* The longest time that a statement waits for a row: a backup's lock of all
- * tables waits for it (wait/row_line.c). InnoDB looks once a second whether it
- * is over (MySQL: lock_wait_timeout_thread()), so it may be a second more. */
+ * tables waits for it (wait/row_line.c). MySQL looks once a second whether it
+ * is over (lock_wait_timeout_thread()), so it may be a second more. MariaDB is
+ * exact: there it is the longer one, if calls are given the time. */
 #define ROW_SLICE_MS 1000
+#define ROW_SLICE_EXACT_MS 2000
 
 static unsigned int seconds(uint64_t ms)
 {
@@ -196,6 +198,9 @@ static void set_bays(struct rowlock_client *client,
 	unsigned int lease_s = ttl_s > 2 ? ttl_s : 2;
 	unsigned int row_s = seconds(client->row_idle_ms);
 	unsigned int slice_s = seconds(client->row_slice_ms);
+	unsigned int exact_s = client->call_timeout_ms < ROW_SLICE_EXACT_MS
+				   ? slice_s
+				   : seconds(ROW_SLICE_EXACT_MS);
 
 	client->bays[RLK_BAY_CONTROL] = (struct rlk_pool_bay){
 		.profile = { "control", true, RLK_LOCK_WAIT_S,
@@ -220,7 +225,8 @@ static void set_bays(struct rowlock_client *client,
 		.keep = ASIDE_KEPT,
 	};
 	client->bays[RLK_BAY_ROW] = (struct rlk_pool_bay){
-		.profile = { "row", false, slice_s, row_s, false },
+		.profile = { "row", false, slice_s, row_s, false,
+			     .exact_wait_s = exact_s },
 		.keep = 8,
 	};
 }

@@ -59,6 +59,8 @@ struct rlk_conn_profile {
 	bool plain;               /* prepares nothing: texts */
 	unsigned int peer_s;      /* how long TCP waits for a peer that does not
 				     answer; 0: as long as the server */
+	unsigned int exact_wait_s; /* innodb_lock_wait_timeout where a wait
+				      ends in time (MariaDB); 0: the same */
 };
 
 /**
