@@ -272,8 +272,21 @@ FAKE("strings and sizes are copied")
 	assert_int_equal(client->row_idle_ms, 3000);
 	assert_int_equal(client->bays[RLK_BAY_ROW].profile.idle_s, 3);
 	assert_int_equal(client->bays[RLK_BAY_ROW].profile.lock_wait_s, 1);
+	assert_int_equal(client->bays[RLK_BAY_ROW].profile.exact_wait_s, 2);
 	assert_false(client->bays[RLK_BAY_ROW].profile.autocommit);
 	assert_true(client->bays[RLK_BAY_COMMIT].profile.autocommit);
+	fake_client_end(client);
+}
+
+/* Else each of its waits would be taken back. */
+FAKE("wait for a row ends within a call's time")
+{
+	struct rowlock_client_options options = fake_options();
+	struct rowlock_client *client;
+
+	options.call_timeout_ms = 1999;
+	client = fake_client_with(&options);
+	assert_int_equal(client->bays[RLK_BAY_ROW].profile.exact_wait_s, 1);
 	fake_client_end(client);
 }
 

@@ -57,7 +57,9 @@ class Waiting(Workload):
         take(holder)
         for client in clients:
             client.tell('take')
-        time.sleep(1)  # until all of them wait: nothing tells it
+        # Until all of them wait, which nothing tells: one for a row stands in
+        # line after two seconds.
+        time.sleep(3)
         self._count(stage, system, figure)
         figure.more['singles'] = self._hand_over(holder, clients)
         return [figure]
