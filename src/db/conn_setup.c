@@ -52,10 +52,8 @@ static void list_settings(const struct rlk_conn *conn,
 	const bool snapshot = rlk_server_has_snapshot(&conn->server);
 	const unsigned int table_wait_s =
 	    profile->autocommit ? profile->lock_wait_s : TABLE_WAIT_S;
-	const bool exact =
-	    profile->exact_wait_s && conn->server.flavour == RLK_MARIADB;
-	const unsigned int lock_wait_s =
-	    exact ? profile->exact_wait_s : profile->lock_wait_s;
+	const unsigned int exact_s =
+	    conn->server.flavour == RLK_MARIADB ? profile->exact_wait_s : 0;
 	const struct setting settings[SETTINGS] = {
 		{ "autocommit", "autocommit", "%u", NULL, profile->autocommit },
 		{ "tx_isolation", "transaction_isolation", "'READ-COMMITTED'",
@@ -66,7 +64,7 @@ static void list_settings(const struct rlk_conn *conn,
 		  "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION" },
 		{ "time_zone", "time_zone", "'+00:00'", "+00:00" },
 		{ "innodb_lock_wait_timeout", "innodb_lock_wait_timeout", "%u",
-		  NULL, lock_wait_s },
+		  NULL, exact_s ? exact_s : profile->lock_wait_s },
 		{ "lock_wait_timeout", "lock_wait_timeout", "%u", NULL,
 		  table_wait_s },
 		{ "wait_timeout", "wait_timeout", "%u", NULL, profile->idle_s },
