@@ -284,8 +284,9 @@ struct rowlock_options {
 	 *  this long: 1 to 2,592,000,000 (30 days). In that time what it has
 	 *  sent to other systems arrives, or is given up. A release frees the
 	 *  name at once; so does rowlock_break(), and the end by max_hold_ms.
-	 *  The row is ROWLOCK_STATE_KEPT meanwhile. Not with at_least_ms; all
-	 *  else is as it says. Default: no delay. */
+	 *  The row is ROWLOCK_STATE_KEPT meanwhile. Not with at_least_ms.
+	 *  It costs the same, is for the same locks, and knows the end of the
+	 *  time in the same way. Default: no delay. */
 	uint64_t delay_after_loss_ms;
 };
 

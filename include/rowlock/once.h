@@ -13,9 +13,8 @@
  * window succeeds, and none is begun after it. A run that fails, or whose host
  * dies, may be followed by another one in the same window. All runs of a name
  * that began within a window count, also those of a window of another length.
- * A job's work is done
- * twice only if it was done and its success was not noted, as its host died in
- * between, or the lock was lost.
+ * A job's work is done twice only if it was done and its success was not noted,
+ * as its host died in between, or the lock was lost.
  *
  * Runs are kept in the table job_run, which rowlock-migrate makes: of each name
  * the last 20 that succeeded, and the last 20 that did not, or as many as the
@@ -61,9 +60,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_server_time(
  * Begin a run of the job that has the name of @lock, which the caller holds, by
  * rowlock_new(), once.
  *
- * @run  its window, most and keep, all else 0; or as a call that failed has
- * left it. Choose the window before the lock is acquired: a wait that ends in
- *       the next window is over then
+ * @run  its window, most and keep, all else 0; or as a failed call has left it.
+ *       Choose the window before the lock is acquired: a wait that ends in the
+ *       next window is over then
  *
  * Returns 0: the run is begun, and the lock is held; do the work now.
  * ROWLOCK_EDONE: nothing to do, as a run of this window has succeeded.
@@ -93,8 +92,8 @@ enum rowlock_once_outcome {
  * @run   as rowlock_once_begin() has set it
  * @code  for people: the exit status of the job, or a number of your own
  *
- * Returns 0: released, and a success is noted; the end of another run is noted
- * if the server can be reached, else that run counts as one that died.
+ * Returns 0: released, and a success is noted; a failure is noted if the server
+ * can be reached, else the run counts as one that died.
  * ROWLOCK_EDONE: released; @how was no success, but the run's own transaction
  * has noted its success (rowlock_once_sql()), and was committed. ROWLOCK_ELOST:
  * the lock was lost before, so no success is noted, and another run may have

@@ -23,8 +23,7 @@ static int fail(const struct rowlock *lock, int code, const char *words,
 
 struct wish {
 	bool by_call;
-	const struct rowlock_run *run; /* whose success it is to note, or NULL
-					*/
+	const struct rowlock_run *run; /* to note its success; NULL: none */
 	char *text;
 	size_t size;
 };

@@ -10,8 +10,8 @@
  *     keep's row committed         expires after max(TTL, time), and the delay,
  *                                  or later
  *     the lease belongs to it      only then the acquire returns
- *     the hold is good until       t0 + max(TTL, time), less a tenth, on our
- * clock
+ *     the hold is good until       t0 + max(TTL, time), less a tenth, on the
+ *                                  client's clock
  *
  * The keeper beats the keeps behind each beat of the session, for as long as
  * the holds last (background/keeps.c).

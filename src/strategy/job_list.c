@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See job_list.h. The runs of a name come newest first, by a key of their own:
- * MySQL would sort all rows for each page, and takes that for cheaper.
+ * See job_list.h. The runs of a name come newest first, by a key that is named:
+ * without its name MySQL sorts all rows for each page.
  *
  * A run without an end runs if the lease that it was claimed under is there,
  * and its session lives by the server's clock.

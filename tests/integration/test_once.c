@@ -58,13 +58,18 @@ static uint64_t runs_of(struct test_sql *sql, const char *name,
 			       name, where);
 }
 
+/* A case begins with a lock that is held, and its window. They end with it. */
+#define JOB(word)                                                              \
+	const char *name = test_name(word);                                    \
+	TEST_CLIENT(client, test_client(TTL_MS));                              \
+	TEST_LOCK(lock, acquire(client, name));                                \
+	struct rowlock_run run = window_of(client);                            \
+	TEST_SQL(sql)
+
 CASE("a window has one success")
 {
-	const char *name = test_name("once");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock *lock = acquire(client, name);
-	struct rowlock_run run = window_of(client), next;
-	struct test_sql *sql = test_sql_open();
+	JOB("once");
+	struct rowlock_run next;
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
 	assert_int_equal(runs_of(sql, name, "ended_at IS NULL"), 1);
@@ -99,18 +104,14 @@ CASE("a window has one success")
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EOVER, &err);
 	assert_ok(rowlock_release(lock, &err));
-	test_sql_end(sql);
-	test_end(lock, client);
 }
 
 CASE("a lost lease notes nothing")
 {
-	const char *name = test_name("lost");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *lock = acquire(client, name), *rival;
-	struct rowlock_run run = window_of(client), its;
-	struct test_sql *sql = test_sql_open();
+	JOB("lost");
+	TEST_CLIENT(other, test_client(TTL_MS));
+	struct rowlock *rival;
+	struct rowlock_run its;
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
@@ -122,9 +123,7 @@ CASE("a lost lease notes nothing")
 	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 0);
 	assert_ok(rowlock_once_end(rival, &its, 0, 1, &err));
 	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 1);
-	test_sql_end(sql);
-	test_end(lock, client);
-	test_end(rival, other);
+	test_lock_end(rival);
 }
 
 /* The sweep is not committed yet. */
@@ -168,12 +167,10 @@ static unsigned int end_by_text(struct test_sql *sql, struct rowlock *lock,
 
 CASE("the job's own transaction notes its success")
 {
-	const char *name = test_name("own");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *lock = acquire(client, name), *rival;
-	struct rowlock_run run = window_of(client), next = run;
-	struct test_sql *sql = test_sql_open();
+	JOB("own");
+	TEST_CLIENT(other, test_client(TTL_MS));
+	struct rowlock *rival;
+	struct rowlock_run next = run;
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
 	assert_int_equal(end_by_text(sql, lock, &run, "ROLLBACK"), 0);
@@ -196,19 +193,13 @@ CASE("the job's own transaction notes its success")
 	assert_int_equal(end_by_text(sql, lock, &run, "COMMIT"), 0);
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 	assert_false(rowlock_held(lock));
-	test_sql_end(sql);
-	test_end(rival, other);
-	test_end(lock, client);
+	test_lock_end(rival);
 }
 
 CASE("a stale transaction notes no success")
 {
-	const char *name = test_name("stale");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *lock = acquire(client, name);
-	struct rowlock_run run = window_of(client);
-	struct test_sql *sql = test_sql_open();
+	JOB("stale");
+	TEST_CLIENT(other, test_client(TTL_MS));
 	char text[ROWLOCK_GUARD_SQL_SIZE];
 
 	assert_code(rowlock_once_sql(lock, &run, text, sizeof(text), &err),
@@ -226,18 +217,11 @@ CASE("a stale transaction notes no success")
 	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EDB,
 		    &err);
 	assert_ok(rowlock_release(lock, &err));
-	test_sql_end(sql);
-	test_client_end(other);
-	test_end(lock, client);
 }
 
 CASE("the last runs are kept")
 {
-	const char *name = test_name("kept");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock *lock = acquire(client, name);
-	struct rowlock_run run = window_of(client);
-	struct test_sql *sql = test_sql_open();
+	JOB("kept");
 
 	for (int i = 0; i < 30; i++) {
 		assert_ok(rowlock_once_begin(lock, &run, &err));
@@ -257,17 +241,11 @@ CASE("the last runs are kept")
 	assert_int_equal(runs_of(sql, name, "1"), 4);
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 1);
-	test_sql_end(sql);
-	test_end(lock, client);
 }
 
 CASE("a run forgets others, and never itself")
 {
-	const char *name = test_name("clock");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock *lock = acquire(client, name);
-	struct rowlock_run run = window_of(client);
-	struct test_sql *sql = test_sql_open();
+	JOB("clock");
 
 	/* Runs that began before the server's clock was set back. */
 	for (int i = 0; i < 3; i++)
@@ -283,8 +261,6 @@ CASE("a run forgets others, and never itself")
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 1);
 	assert_int_equal(runs_of(sql, name, "1"), 2);
-	test_sql_end(sql);
-	test_end(lock, client);
 }
 
 #define SUCCEEDED                                                              \
@@ -295,11 +271,7 @@ CASE("a run forgets others, and never itself")
 /* A clock that is set back by hours comes to their windows. */
 CASE("the successes of a day are kept")
 {
-	const char *name = test_name("day");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock *lock = acquire(client, name);
-	struct rowlock_run run = window_of(client);
-	struct test_sql *sql = test_sql_open();
+	JOB("day");
 
 	for (int i = 0; i < 25; i++) {
 		assert_ok(rowlock_once_begin(lock, &run, &err));
@@ -315,8 +287,6 @@ CASE("the successes of a day are kept")
 	assert_ok(
 	    rowlock_once_end(lock, &run, 0, ROWLOCK_ONCE_NOT_STARTED, &err));
 	assert_int_equal(runs_of(sql, name, "succeeded = 0"), 0);
-	test_sql_end(sql);
-	test_end(lock, client);
 }
 
 /* ---------------------------------------------------------- lost answers */

@@ -152,7 +152,7 @@ static int begin_job(struct acquisition *acquisition)
 	struct rowlock *lock = acquisition->hold.lock;
 	int r = job_begin(acquisition->job, lock, &acquisition->error);
 
-	/* The reason is told already. */
+	/* Its own error would hide the reason. */
 	if (r < 0)
 		rowlock_release(lock, NULL);
 	return r;

@@ -19,8 +19,7 @@
 #define JOB_CODE_MOST 123
 
 struct job {
-	struct window window; /* of no kind: it may run any number of times
-			       */
+	struct window window; /* of no kind: it is not bound to one */
 	const char *per;      /* the options' texts; NULL: not given */
 	const char *zone;
 	const char *offset;
