@@ -93,8 +93,7 @@ static const struct column wanted[] = {
 	{ "job_run", "program", "varchar(255)", NULL, 0 },
 };
 
-/* The table of version 8, which is not there yet or that the account may not
- * see: only jobs need it. */
+/* It may be missing: tables of version 7 have none, and only jobs need it. */
 #define JOB_RUN "job_run"
 
 enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
@@ -103,6 +102,8 @@ static const char *const tables[] = {
 	"business_lock",    "business_lease", "lease_session", "lock_token",
 	"lock_token_floor", "lock_permits",   JOB_RUN,
 };
+
+enum { TABLES_COUNT = sizeof(tables) / sizeof(tables[0]) };
 
 #define TABLES                                                                 \
 	"TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('business_lock', "       \
@@ -136,17 +137,25 @@ static const struct rlk_stmt_def read_keys = {
 
 /* The schema as found, filled row by row; the first problem is kept. */
 struct found {
-	bool tables[sizeof(tables) / sizeof(tables[0])];
+	bool tables[TABLES_COUNT];
 	bool columns[WANTED];
 	bool keys[WANTED];
 	char problem[256];
 };
 
+static bool is_there(const struct found *found, const char *table)
+{
+	for (size_t i = 0; i < TABLES_COUNT; i++)
+		if (strcmp(table, tables[i]) == 0)
+			return found->tables[i];
+	return false;
+}
+
 static void see_table(const struct rlk_value *row, void *arg)
 {
 	struct found *found = arg;
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; i < TABLES_COUNT; i++) {
 		if (strcasecmp(row[0].text, tables[i]) != 0)
 			continue;
 		found->tables[i] = true;
@@ -345,14 +354,11 @@ static int fail_unseen(struct rlk_conn *conn, const char *table,
 static int check_found(struct rlk_conn *conn, struct found *found,
 		       struct rowlock_errinfo *reterr)
 {
-	const size_t last = sizeof(tables) / sizeof(tables[0]) - 1;
-
-	for (size_t i = 0; i < last; i++)
-		if (!found->tables[i])
+	for (size_t i = 0; i < TABLES_COUNT; i++)
+		if (!found->tables[i] && strcmp(tables[i], JOB_RUN) != 0)
 			return fail_unseen(conn, tables[i], reterr);
 	for (size_t i = 0; i < WANTED && !found->problem[0]; i++) {
-		if (!found->tables[last] &&
-		    strcmp(wanted[i].table, JOB_RUN) == 0)
+		if (!is_there(found, wanted[i].table))
 			continue;
 		if (!found->columns[i])
 			snprintf(found->problem, sizeof(found->problem),
