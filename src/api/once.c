@@ -210,6 +210,12 @@ static enum rlk_fault forget(struct rlk_conn *conn, void *arg,
 	return rlk_job_run_forget(conn, arg, reterr);
 }
 
+static enum rlk_fault undo(struct rlk_conn *conn, void *arg,
+			   struct rowlock_errinfo *reterr)
+{
+	return rlk_job_run_undo(conn, arg, reterr);
+}
+
 static int fail_claim(struct rowlock *lock, struct rlk_hold *hold,
 		      const struct beginning *beginning,
 		      struct rowlock_errinfo *reterr)
@@ -277,7 +283,12 @@ static int begin(struct rowlock *lock, struct rlk_hold *hold,
 		return fail_claim(lock, hold, &beginning, reterr);
 	/* Old runs that are left do no harm. */
 	rlk_client_persist(client, until, forget, &row, &error);
-	return check_held(lock, hold, reterr);
+	code = check_held(lock, hold, reterr);
+	/* It counts as a run otherwise. */
+	if (code)
+		rlk_client_persist(client, rlk_client_call_until(client), undo,
+				   &row, &error);
+	return code;
 }
 
 int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
@@ -318,7 +329,7 @@ struct ending {
 	int code;
 	enum rowlock_once_outcome how;
 	enum rlk_job_end end;
-	bool unanswered;
+	bool unanswered; /* this end, or one before it */
 };
 
 static enum rlk_fault end_step(struct rlk_conn *conn, void *arg,
@@ -367,7 +378,7 @@ static int succeed(struct rowlock *lock, struct rlk_hold *hold,
 	    client, rlk_client_persist(client, until, end_step, ending, reterr),
 	    reterr);
 
-	if (code && (ending->unanswered || hold->guard.commit_may_come))
+	if (code && ending->unanswered)
 		return fail_end(lock, ROWLOCK_EUNKNOWN,
 				"no answer, and whether its success is noted "
 				"is not known",
@@ -445,6 +456,9 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 		leave(lock, hold, false);
 		return fail_lost(lock, reterr);
 	}
+	rlk_mutex_lock(&lock->name->client->mutex);
+	ending.unanswered = hold->guard.commit_may_come;
+	rlk_mutex_unlock(&lock->name->client->mutex);
 	request = rlk_hold_request(hold);
 	row = row_of(&mine, &request);
 	ending.row = &row;
@@ -477,7 +491,8 @@ static int end_surely(struct rowlock *lock, const struct rowlock_run *run,
 		int64_t now = rlk_now(client->clock);
 
 		code = rowlock_once_end(lock, run, result, how, reterr);
-		if (code == ROWLOCK_EHELD && rowlock_release(lock, NULL) == 0)
+		if (code == ROWLOCK_EHELD && rowlock_depth(lock) > 1 &&
+		    rowlock_release(lock, NULL) == 0)
 			continue;
 		if (!passes(code) || !rowlock_held(lock) || now >= until ||
 		    !sleeps)

@@ -36,6 +36,7 @@
 #include "group/commit_bell.h"
 #include "hold/keeping.h"
 #include "hold/owner_end.h"
+#include "strategy/session_row.h"
 
 #include <inttypes.h>
 
@@ -137,12 +138,16 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 
 	if (rlk_client_chore_conn(client, RLK_BAY_CONTROL, &conn))
 		return RLK_FAILED;
-	if (rlk_hold_is_kept(hold))
+	/* One that delays is left by a loss only. */
+	if (rlk_hold_is_kept(hold) && hold->upkeep->keep.row.keeps_ms)
 		fault = rlk_keep_release(
 		    conn, &request, &hold->upkeep->keep.row, &kept, &error);
 	if (!fault && !kept)
 		fault = hold->name->strategy->release(conn, &request, &found,
 						      &error);
+	if (!fault && !kept && rlk_hold_is_kept(hold))
+		fault =
+		    rlk_session_close(conn, hold->upkeep->keep.row.id, &error);
 	rlk_pool_put(client->pool, conn);
 	if (fault)
 		return fault;

@@ -52,7 +52,8 @@ static int tell(struct rowlock *lock, const struct wish *wish,
 
 	if (!hold)
 		return code;
-	if (wish->run && wish->run->attempt != hold->attempt)
+	if (wish->run &&
+	    (!wish->run->id || wish->run->attempt != hold->attempt))
 		return fail(lock, ROWLOCK_EINVAL,
 			    "the run was not begun under this hold", reterr);
 	request = rlk_hold_request(hold);

@@ -99,9 +99,9 @@ static const struct rlk_stmt_def undo = {
 #define FORGET(of_kind, more)                                                  \
 	{                                                                      \
 		"forget runs",                                                 \
-		    "DELETE j FROM job_run j JOIN"                             \
-		    " (SELECT number FROM job_run WHERE name = ?"              \
-		    " AND run <> ? AND succeeded " of_kind                     \
+		    "DELETE j FROM job_run j FORCE INDEX (PRIMARY) JOIN"       \
+		    " (SELECT number FROM job_run FORCE INDEX (PRIMARY)"       \
+		    " WHERE name = ? AND run <> ? AND succeeded " of_kind      \
 		    " ORDER BY number DESC LIMIT 1 OFFSET ?) k"                \
 		    " WHERE j.name = ? AND j.run <> ?"                         \
 		    " AND j.succeeded " of_kind                                \

@@ -404,6 +404,7 @@ static int not_released(const struct task *task,
 
 	if (ms < task->lock.at_least_ms)
 		ms = task->lock.at_least_ms;
+	ms += task->lock.delay_after_loss_ms;
 	text_span(ms, span);
 	report(ROWLOCK_LOG_WARNING, "%s: '%s' stays locked for up to %s: %s",
 	       task->title, task->name, span, reason);
