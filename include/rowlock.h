@@ -400,7 +400,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_acquire(struct rowlock *lock,
  * ROWLOCK_EHELD: a transaction of rowlock_begin() is open; nothing was changed.
  * ROWLOCK_ELOST: the hold was lost before, and others may have touched what it
  * protected. ROWLOCK_EUNKNOWN: its row is gone, but an answer was lost: either
- * this release removed it, or somebody else did before. And the server errors:
+ * this release removed it, or somebody else did before; or an earlier
+ * rowlock_commit_release() or rowlock_once_end() did, whose outcome is not
+ * known. And the server errors:
  * the lock is no longer held here, whether it was lost before is not known, and
  * the client goes on trying to remove the row, which ends with its session at
  * the latest.
@@ -418,7 +420,8 @@ ROWLOCK_API int rowlock_release(struct rowlock *lock,
  * Is the lock held through this handle, by our own clock?
  *
  * Returns 1 or 0: 0 until rowlock_acquire() is about to return 0, and for ever
- * once the hold's deadline has passed, even if nobody else has taken the lock.
+ * once the hold's deadline has passed, even if nobody else has taken the lock,
+ * or a call that was to release it by its commit is ROWLOCK_EUNKNOWN.
  * It stays 1 after a break until the next heartbeat (a third of the TTL):
  * rowlock_verify() asks at once. Under ROWLOCK_ROW it may stay 1 for
  * milliseconds after others have ended the connection, or until the idle bound

@@ -5,13 +5,15 @@
 -- of whoever made it. All that one can do by it is to count a hold whose attempt
 -- one knows, in the upper four bits of guards: the commits of the holder's library
 -- are in the others.
+--
+-- The comment has the version of this text: by it rowlock-migrate tells an older one.
 
 DELIMITER //
 CREATE PROCEDURE rowlock_guard(
 	IN p_name VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
 	IN p_attempt BIGINT UNSIGNED)
 	MODIFIES SQL DATA SQL SECURITY DEFINER
-	COMMENT 'rowlock: rolls back and fails (1644) if the hold is lost'
+	COMMENT 'rowlock 8: rolls back and fails (1644) if the hold is lost'
 BEGIN
 	DECLARE counted BIGINT;
 	-- A client that goes on after an error has nothing left to commit.

@@ -190,7 +190,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_commit(struct rowlock *lock,
  * receipts a few seconds later, many at once.
  *
  * After an error the hold goes on, except after ROWLOCK_ELOST and
- * ROWLOCK_EUNKNOWN, which may have given it back. Waiters get the name as after
+ * ROWLOCK_EUNKNOWN, which may have given it back: rowlock_held() is 0 then, and
+ * rowlock_release() returns the same code. Waiters get the name as after
  * rowlock_release(), without a hand-over within the client.
  *
  * Returns as rowlock_commit(); ROWLOCK_EHELD: the hold has more levels than

@@ -12,7 +12,8 @@
  * noted, and the lock released, by one transaction: so at most one run of a
  * window succeeds, and none is begun after it. A run that fails, or whose host
  * dies, may be followed by another one in the same window. All runs of a name
- * that began within a window count, also those of a window of another length.
+ * that began within a window count, also those of a window of another length;
+ * of the latter as many as are kept.
  * A job's work is done twice only if it was done and its success was not noted,
  * as its host died in between, or the lock was lost.
  *
@@ -94,15 +95,27 @@ enum rowlock_once_outcome {
  *
  * Returns 0: released, and a success is noted; a failure is noted if the server
  * can be reached, else the run counts as one that died.
- * ROWLOCK_EDONE: released; @how was no success, but the run's own transaction
- * has noted its success (rowlock_once_sql()), and was committed. ROWLOCK_ELOST:
- * the lock was lost before, so no success is noted, and another run may have
- * begun. ROWLOCK_EDB: a success cannot be noted: the server refuses it, or the
- * run's row is gone. ROWLOCK_EUNKNOWN: no answer came in time, and whether the
- * success is noted is not known: call again, which reads it. ROWLOCK_EINVAL:
- * @run was not begun; ROWLOCK_EHELD: the lock is held more than once; codes of
- * rowlock_release(). After all codes but the first three the lock is still
- * held: call again, or rowlock_release(). Blocks up to twice call_timeout_ms.
+ * ROWLOCK_EDONE: released; @how is ROWLOCK_ONCE_FAILED, but the run's own
+ * transaction has noted its success (rowlock_once_sql()), and was committed.
+ * ROWLOCK_ELOST: the lock was lost before, so no success is noted, and another
+ * run may have begun.
+ *
+ * Only with ROWLOCK_ONCE_SUCCEEDED: ROWLOCK_EUNKNOWN: no answer came in time,
+ * so whether the success is noted, and the lock released, is not known. Another
+ * may have the lock by now: rowlock_held() is 0, and the lost callback runs.
+ * Call again, which finds out, and notes the success if it is not noted;
+ * rowlock_release() gives up: it is 0 if nobody else can have taken the lock
+ * before that end, or that release, else ROWLOCK_EUNKNOWN. Other errors of the
+ * server: the success is not noted, as the server is out of
+ * reach or refuses it, or as the run's row is gone (ROWLOCK_EDB); the lock is
+ * still held: call again, or rowlock_release().
+ *
+ * Else, codes of rowlock_release(), after which the lock is not held either.
+ *
+ * Nothing was done: ROWLOCK_EINVAL: @run was not begun; ROWLOCK_ENOTHELD,
+ * ROWLOCK_ENOTOWNER; ROWLOCK_EHELD: the lock is held more than once, or for a
+ * transaction; ROWLOCK_EUNSUPPORTED: as rowlock_once_begin(). Blocks up to
+ * twice call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_once_end(struct rowlock *lock,
 					       const struct rowlock_run *run,
@@ -148,8 +161,8 @@ typedef int (*rowlock_run_fn)(struct rowlock *lock, void *arg);
  * @wait_ms  as in rowlock_acquire()
  *
  * Blocks as these do. While a success cannot be noted, as the server is away or
- * read-only, it tries again for as long as the lock is held, up to a TTL. Any
- * thread.
+ * read-only, it tries again for as long as the lock is held, and while the
+ * outcome is not known, up to a TTL. Any thread.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_execute_once(
     struct rowlock_client *client, const char *name,

@@ -19,12 +19,13 @@ static int finish(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		return 0;
 	if (code == ROWLOCK_ELOST)
 		return rlk_fail(reterr, code, "execute: %s", error.message);
-	if (!held)
+	if (!held && code != ROWLOCK_EUNKNOWN)
 		return rlk_fail(reterr, ROWLOCK_ELOST,
 				"execute: it was lost before its end");
 	return rlk_fail_db(reterr, ROWLOCK_EUNKNOWN, error.mysql,
 			   "execute: the function has run, but whether it was "
-			   "protected to its end is not known: %s",
+			   "protected to its end is not known; check what it "
+			   "did: %s",
 			   error.message);
 }
 

@@ -144,7 +144,8 @@ int rowlock_try_free(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		return rlk_client_refuses(client, reterr);
 	rlk_mutex_lock(&client->mutex);
 	wait_for_callback_locked(lock);
-	used = lock->calls || (lock->hold && rlk_hold_check_locked(lock->hold));
+	used =
+	    lock->calls || (lock->hold && rlk_hold_stands_locked(lock->hold));
 	if (!used)
 		detach_locked(lock);
 	rlk_mutex_unlock(&client->mutex);

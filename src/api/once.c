@@ -26,7 +26,6 @@
 #include "strategy/job_run.h"
 
 #define KEEPS 20
-#define NO_SUCH_TABLE 1146
 #define PAUSE_MS 250
 #define KEEPS_MOST 1000
 #define SECOND_US 1000000
@@ -174,18 +173,28 @@ static struct rlk_hold *enter(struct rowlock *lock, const char *what,
 	return hold;
 }
 
-/* @unknown: its row may be gone, or go. */
+/* @unknown: its row may be gone, or go, and another may have the name. */
 static void leave(struct rowlock *lock, struct rlk_hold *hold, bool unknown)
 {
 	struct rowlock_client *client = lock->name->client;
 
 	rlk_mutex_lock(&client->mutex);
 	hold->guard.in_transaction = false;
-	if (unknown)
+	if (unknown) {
 		hold->guard.commit_may_come = true;
+		rlk_hold_doubt_locked(hold);
+	}
 	rlk_hold_put_locked(hold);
 	rlk_lock_leave_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
+}
+
+/* A lease's row may be locked by the run's own transaction. */
+static int code_of(const struct rowlock_client *client, enum rlk_fault fault,
+		   struct rowlock_errinfo *reterr)
+{
+	return fault == RLK_BUSY ? rlk_fail_row_locked(client, reterr)
+				 : rlk_client_code(client, fault, reterr);
 }
 
 /* ------------------------------------------------------------------ begin */
@@ -264,16 +273,11 @@ static int begin(struct rowlock *lock, struct rlk_hold *hold,
 	struct beginning beginning = { .row = &row };
 	int64_t until = rlk_client_call_until(client);
 	struct rowlock_errinfo error;
-	int code = rlk_client_code(
+	int code = code_of(
 	    client,
 	    rlk_client_persist(client, until, claim, &beginning, reterr),
 	    reterr);
 
-	if (code && reterr->mysql == NO_SUCH_TABLE)
-		return fail(lock, "begin", ROWLOCK_ESCHEMA,
-			    "the table job_run is not there; run "
-			    "'rowlock-migrate'",
-			    reterr);
 	if (code) {
 		rlk_prefix(reterr, "begin " RLK_LOCK_FORMAT ": ",
 			   RLK_LOCK_ARGS(lock));
@@ -374,14 +378,15 @@ static int succeed(struct rowlock *lock, struct rlk_hold *hold,
 		   struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
-	int code = rlk_client_code(
+	int code = code_of(
 	    client, rlk_client_persist(client, until, end_step, ending, reterr),
 	    reterr);
 
 	if (code && ending->unanswered)
 		return fail_end(lock, ROWLOCK_EUNKNOWN,
-				"no answer, and whether its success is noted "
-				"is not known",
+				"whether its success is noted, and the lock "
+				"released, is not known; end it again, or look "
+				"in job_run",
 				reterr);
 	if (code)
 		return fail_end(lock, code, "its success is not noted", reterr);
@@ -457,7 +462,7 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 		return fail_lost(lock, reterr);
 	}
 	rlk_mutex_lock(&lock->name->client->mutex);
-	ending.unanswered = hold->guard.commit_may_come;
+	ending.unanswered = hold->guard.may_be_gone;
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	request = rlk_hold_request(hold);
 	row = row_of(&mine, &request);
@@ -467,11 +472,13 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 
 /* ---------------------------------------------------------------- execute */
 
-/* A later try may note it. */
-static bool passes(int code)
+/* May a later try note it, or find out? */
+static bool passes(const struct rowlock *lock, int code,
+		   enum rowlock_once_outcome how)
 {
-	return code == ROWLOCK_EUNKNOWN || code == ROWLOCK_ECONNECT ||
-	       code == ROWLOCK_EREADONLY;
+	if (code == ROWLOCK_ECONNECT || code == ROWLOCK_EREADONLY)
+		return rowlock_held(lock);
+	return code == ROWLOCK_EUNKNOWN && how == ROWLOCK_ONCE_SUCCEEDED;
 }
 
 /* Note the end. @fn may have left levels of the hold. */
@@ -494,8 +501,7 @@ static int end_surely(struct rowlock *lock, const struct rowlock_run *run,
 		if (code == ROWLOCK_EHELD && rowlock_depth(lock) > 1 &&
 		    rowlock_release(lock, NULL) == 0)
 			continue;
-		if (!passes(code) || !rowlock_held(lock) || now >= until ||
-		    !sleeps)
+		if (!passes(lock, code, how) || now >= until || !sleeps)
 			return code == ROWLOCK_EDONE ? 0 : code;
 		rlk_sleeper_wait(&sleeper, rlk_after(now, PAUSE_MS), -1);
 	}

@@ -66,21 +66,10 @@ static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
 	rlk_commit_bell_ring(hold, until_ms);
 }
 
-/* Is there time for another try, even if it ends like this one? */
-static bool may_send_again(const struct rowlock_client *client,
-			   enum rlk_fault fault, int64_t until_ms)
-{
-	int64_t left = until_ms - rlk_now(client->clock);
-
-	/* A statement cut off while it waits for a locked row is in doubt, and
-	 * costs its connection. */
-	return rlk_commit_again(fault) &&
-	       left > (fault == RLK_BUSY ? RLK_LOCK_WAIT_S * 1000 : 0);
-}
-
 /* The work left after one level is released; all zero: none. */
 struct parting {
-	const char *lost;       /* lost before: why */
+	const char *lost;       /* lost before: why, */
+	bool unknown;           /* or given back, perhaps */
 	struct rlk_hold *hold;  /* the last level: RELEASING, a reference */
 	struct rlk_waker *next; /* it was handed over: wake the new owner */
 	uint64_t breaks;        /* of the session, as known then */
@@ -131,6 +120,18 @@ static int fail_unknown(const struct rowlock *lock,
 			RLK_LOCK_ARGS(lock));
 }
 
+/* By a transaction without an answer, which deletes its row. */
+static int fail_given_back(const struct rowlock *lock,
+			   struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_EUNKNOWN,
+			"release " RLK_LOCK_FORMAT
+			": not held any more, but whether the transaction "
+			"that was to give it back has done so is not known; "
+			"look at what that wrote",
+			RLK_LOCK_ARGS(lock));
+}
+
 /* A DELETE by attempt may be repeated. After one without an answer a missing
  * row proves nothing: that one may have deleted it. */
 static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
@@ -139,7 +140,7 @@ static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
 {
 	struct rowlock_client *client = hold->name->client;
 	struct rlk_errand errand = { .until_ms = until, .persist = true };
-	bool unanswered = false;
+	bool unanswered = hold->guard.may_be_gone;
 	enum rlk_fault fault;
 
 	do {
@@ -150,7 +151,8 @@ static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
 			     : rlk_commit_release(hold, &errand, found, reterr);
 		unanswered = unanswered || fault == RLK_UNKNOWN;
 		errand.aside = fault == RLK_BUSY;
-	} while (may_send_again(client, fault, until));
+	} while (rlk_commit_again(fault) &&
+		 rlk_client_has_time(client, fault, until));
 	found->unsure = found->unsure || unanswered;
 	return fault;
 }
@@ -195,11 +197,7 @@ static int release_lease(struct rowlock *lock, const struct parting *parting,
 	}
 	rlk_mutex_unlock(&client->mutex);
 	if (fault == RLK_BUSY)
-		rlk_fail_db(reterr, ROWLOCK_EDB, reterr->mysql,
-			    "a transaction on %s has its row locked; see "
-			    "information_schema.INNODB_TRX for those that are "
-			    "open",
-			    client->server);
+		rlk_fail_row_locked(client, reterr);
 	if (fault)
 		rlk_prefix(reterr,
 			   "release '%s' (%s): not held any more, but its row "
@@ -254,10 +252,11 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 static struct parting let_go_locked(struct rowlock *lock, bool gone)
 {
 	struct rlk_hold *hold = lock->hold;
-	bool held = rlk_hold_check_locked(hold);
+	bool held = rlk_hold_stands_locked(hold);
 	const struct rowlock_client *client = hold->name->client;
 	struct parting parting = {
 		.lost = held ? NULL : hold->reason,
+		.unknown = hold->guard.may_be_gone,
 		.breaks = client->session.breaks,
 		.doubtful = is_doubtful_locked(hold),
 	};
@@ -313,7 +312,9 @@ static int finish(struct rowlock *lock, const struct parting *parting,
 	if (!has_work(parting))
 		return 0;
 	if (parting->lost)
-		code = lost_before(lock, parting->lost, reterr);
+		code = parting->unknown
+			   ? fail_given_back(lock, reterr)
+			   : lost_before(lock, parting->lost, reterr);
 	else if (lock->name->strategy->pins_connection)
 		code = release_pinned(lock, parting->hold, until_ms, reterr);
 	else

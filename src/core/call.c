@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The pause before a statement without an answer is sent again. */
+#define PAUSE_MS 20
+
 uint64_t rlk_margin(uint64_t duration_ms)
 {
 	uint64_t tenth = duration_ms / 10;
@@ -132,14 +135,45 @@ int rlk_fail_no_answer(const struct rowlock_client *client, uint64_t within_ms,
 			client->server, within);
 }
 
+int rlk_fail_row_locked(const struct rowlock_client *client,
+			struct rowlock_errinfo *reterr)
+{
+	return rlk_fail_db(
+	    reterr, ROWLOCK_EDB, reterr->mysql,
+	    "a transaction on %s has its row locked, perhaps one of your own: "
+	    "end that first; information_schema.INNODB_TRX has those that are "
+	    "open",
+	    client->server);
+}
+
+bool rlk_client_has_time(const struct rowlock_client *client,
+			 enum rlk_fault fault, int64_t until_ms)
+{
+	int64_t left = until_ms - rlk_now(client->clock);
+
+	/* A statement cut off while it waits for a locked row is in doubt, and
+	 * costs its connection. */
+	return left > (fault == RLK_BUSY ? RLK_LOCK_WAIT_S * 1000 : 0);
+}
+
+void rlk_client_pause(const struct rowlock_client *client, int64_t until_ms)
+{
+	_cleanup_(rlk_sleeper_fini) struct rlk_sleeper sleeper =
+	    RLK_SLEEPER_NULL;
+
+	if (rlk_sleeper_init(&sleeper, client->clock) == 0)
+		rlk_sleeper_wait(&sleeper, until_ms, -1);
+}
+
 enum rlk_fault rlk_client_persist(struct rowlock_client *client,
 				  int64_t until_ms, rlk_step_fn step, void *arg,
 				  struct rowlock_errinfo *reterr)
 {
+	enum rlk_fault fault = RLK_DONE, last;
 	struct rlk_conn *conn;
-	enum rlk_fault fault;
 
 	do {
+		last = fault;
 		if (rlk_client_conn(client, RLK_BAY_ASIDE, until_ms, &conn,
 				    reterr))
 			return RLK_FAILED;
@@ -147,8 +181,14 @@ enum rlk_fault rlk_client_persist(struct rowlock_client *client,
 		if (fault == RLK_PENDING)
 			rlk_fail_no_answer(client, 0, reterr);
 		rlk_pool_put(client->pool, conn);
+		/* One may have died while it was idle; a server, or a proxy,
+		 * may also end each at once. */
+		if (fault == RLK_UNKNOWN && last == RLK_UNKNOWN)
+			rlk_client_pause(
+			    client,
+			    rlk_after(rlk_now(client->clock), PAUSE_MS));
 	} while ((rlk_fault_passes(fault) || fault == RLK_UNKNOWN) &&
-		 rlk_now(client->clock) < until_ms);
+		 rlk_client_has_time(client, fault, until_ms));
 	return fault;
 }
 

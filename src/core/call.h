@@ -46,6 +46,13 @@ int rlk_client_unsent_code(const struct rowlock_client *client);
 typedef enum rlk_fault (*rlk_step_fn)(struct rlk_conn *conn, void *arg,
 				      struct rowlock_errinfo *reterr);
 
+/** Is there time for another try, even if it ends by @fault as this one? */
+bool rlk_client_has_time(const struct rowlock_client *client,
+			 enum rlk_fault fault, int64_t until_ms);
+
+/** Sleep. */
+void rlk_client_pause(const struct rowlock_client *client, int64_t until_ms);
+
 /** Run @step, each time on a connection that is good, until it is answered, or
  *  @until_ms. */
 enum rlk_fault rlk_client_persist(struct rowlock_client *client,
@@ -60,6 +67,11 @@ int rlk_client_chore_conn(struct rowlock_client *client, size_t bay,
  * return ROWLOCK_ECONNECT. */
 int rlk_fail_no_answer(const struct rowlock_client *client, uint64_t within_ms,
 		       struct rowlock_errinfo *reterr);
+
+/** A row is locked by a transaction (RLK_BUSY), as *@reterr tells by its
+ * number: write that in words. Returns ROWLOCK_EDB. */
+int rlk_fail_row_locked(const struct rowlock_client *client,
+			struct rowlock_errinfo *reterr);
 
 /** The error code of @fault, 0 for none. Writes the error if no answer came. */
 int rlk_client_code(const struct rowlock_client *client, enum rlk_fault fault,

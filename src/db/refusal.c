@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "db/schema.h"
+
 /* After this long without one the next refusal is another one. A wait asks
  * about once a second. */
 #define QUIET_MS 60000
@@ -52,17 +54,20 @@ void rlk_refusal_worked(struct rlk_refusal *refusal, const char *label)
 }
 
 /* A right that the account lacks on one statement's table or column (1142,
- * 1143) it may never have had: some statements are only for those that may. */
+ * 1143) it may never have had: some statements are only for those that may. Nor
+ * was a table that may be missing (1146) there, perhaps. */
 static bool took_before(const struct rlk_refusal *refusal, const char *label,
 			const struct rowlock_errinfo *error)
 {
 	if (!atomic_load(&refusal->taken))
 		return false;
-	if (error->code == ROWLOCK_ESCHEMA || !label)
+	if (!label || (error->code == ROWLOCK_ESCHEMA &&
+		       !strstr(error->message, RLK_SCHEMA_OPTIONAL)))
 		return true;
 	switch (error->mysql) {
 	case 1142:
 	case 1143:
+	case 1146:
 		return atomic_load(&refusal->worked) & bit_of(label);
 	case 1227:
 		return false;

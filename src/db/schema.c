@@ -81,6 +81,7 @@ static const struct column wanted[] = {
 	{ "job_run", "name", "varchar(100)", NAME, 1 },
 	{ "job_run", "run", "bigint unsigned", NULL, 2 },
 	{ "job_run", "number", "bigint unsigned", NULL, 0 },
+	{ "job_run", "attempt", "bigint unsigned", NULL, 0 },
 	{ "job_run", "from_at", "datetime(6)", NULL, 0 },
 	{ "job_run", "until_at", "datetime(6)", NULL, 0 },
 	{ "job_run", "nth", "int unsigned", NULL, 0 },
@@ -93,14 +94,11 @@ static const struct column wanted[] = {
 	{ "job_run", "program", "varchar(255)", NULL, 0 },
 };
 
-/* It may be missing: tables of version 7 have none, and only jobs need it. */
-#define JOB_RUN "job_run"
-
 enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
 
 static const char *const tables[] = {
-	"business_lock",    "business_lease", "lease_session", "lock_token",
-	"lock_token_floor", "lock_permits",   JOB_RUN,
+	"business_lock",    "business_lease", "lease_session",     "lock_token",
+	"lock_token_floor", "lock_permits",   RLK_SCHEMA_OPTIONAL,
 };
 
 enum { TABLES_COUNT = sizeof(tables) / sizeof(tables[0]) };
@@ -108,7 +106,7 @@ enum { TABLES_COUNT = sizeof(tables) / sizeof(tables[0]) };
 #define TABLES                                                                 \
 	"TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('business_lock', "       \
 	"'business_lease', 'lease_session', 'lock_token', "                    \
-	"'lock_token_floor', 'lock_permits', '" JOB_RUN "')"
+	"'lock_token_floor', 'lock_permits', '" RLK_SCHEMA_OPTIONAL "')"
 
 static const struct rlk_stmt_def read_secret = {
 	"schema",
@@ -355,7 +353,8 @@ static int check_found(struct rlk_conn *conn, struct found *found,
 		       struct rowlock_errinfo *reterr)
 {
 	for (size_t i = 0; i < TABLES_COUNT; i++)
-		if (!found->tables[i] && strcmp(tables[i], JOB_RUN) != 0)
+		if (!found->tables[i] &&
+		    strcmp(tables[i], RLK_SCHEMA_OPTIONAL) != 0)
 			return fail_unseen(conn, tables[i], reterr);
 	for (size_t i = 0; i < WANTED && !found->problem[0]; i++) {
 		if (!is_there(found, wanted[i].table))

@@ -15,6 +15,10 @@
 #define RLK_SCHEMA_VERSION 8
 #define RLK_SCHEMA_MOST (RLK_SCHEMA_VERSION + 1)
 
+/** The table that may be missing: those of version 7 have none, and only jobs
+ *  need it. */
+#define RLK_SCHEMA_OPTIONAL "job_run"
+
 /**
  * Are the tables as they must be? Version, engine (InnoDB), columns, types and
  * collation of names, primary keys. Reads information_schema only, needs no

@@ -22,8 +22,6 @@
 /* The pause between two questions after a commit. */
 #define PAUSE_MS 20
 
-static const char may_be_gone[] = "whether it was given back is not known";
-
 /* Note the end of a commit. */
 static void note_end(const struct rlk_guarded *guarded, bool done)
 {
@@ -170,16 +168,6 @@ static bool ask_nothing(struct rlk_guarded *guarded, struct rlk_conn *conn,
 	return true;
 }
 
-static void pause_until(const struct rowlock_client *client, int64_t until_ms)
-{
-	struct rlk_sleeper sleeper;
-
-	if (rlk_sleeper_init(&sleeper, client->clock))
-		return;
-	rlk_sleeper_wait(&sleeper, until_ms, -1);
-	rlk_sleeper_fini(&sleeper);
-}
-
 /* Ask until it is answered. Returns false if the time is up, with the obstacle
  * in *@ret_error, which a late answer does not set. */
 static bool ask_until(struct rlk_guarded *guarded, ask_fn ask, int64_t until_ms,
@@ -200,7 +188,7 @@ static bool ask_until(struct rlk_guarded *guarded, ask_fn ask, int64_t until_ms,
 		}
 		if (answered || next >= until_ms)
 			return answered;
-		pause_until(client, next);
+		rlk_client_pause(client, next);
 	}
 }
 
@@ -213,6 +201,16 @@ static void note_may_come(struct rlk_guarded *guarded)
 	rlk_mutex_lock(&client->mutex);
 	guarded->hold->guard.commit_may_come = true;
 	rlk_mutex_unlock(&client->mutex);
+}
+
+/* Nobody asks for its outcome again, so the chores delete what may be left. */
+static void give_up(struct rlk_guarded *guarded)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	    rlk_guard(&guarded->lock->name->client->mutex);
+
+	rlk_hold_doubt_locked(guarded->hold);
+	rlk_hold_lose_locked(guarded->hold, RLK_MAY_BE_GONE);
 }
 
 static int fail_unknown(const struct rlk_guarded *guarded, const char *words,
@@ -229,7 +227,7 @@ static int fail_unanswered(struct rlk_guarded *guarded,
 			   struct rowlock_errinfo *reterr)
 {
 	if (guarded->guard.releases)
-		rlk_hold_lose(guarded->hold, may_be_gone);
+		give_up(guarded);
 	else
 		note_may_come(guarded);
 	return fail_unknown(

@@ -290,6 +290,15 @@ void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
 	to_chores(hold);
 }
 
+void rlk_hold_doubt_locked(struct rlk_hold *hold)
+{
+	if (hold->state != RLK_HOLD_HELD || hold->guard.may_be_gone)
+		return;
+	hold->guard.may_be_gone = true;
+	hold->reason = RLK_MAY_BE_GONE;
+	notify(hold);
+}
+
 void rlk_hold_lose(struct rlk_hold *hold, const char *reason)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
@@ -307,7 +316,7 @@ bool rlk_hold_check_locked(struct rlk_hold *hold)
 	if (hold->state != RLK_HOLD_HELD)
 		return false;
 	if (now < rlk_hold_until_locked(hold))
-		return true;
+		return !hold->guard.may_be_gone;
 	if (upkeep && now >= upkeep->max_until_ms)
 		rlk_hold_lose_locked(hold, "its maximum hold is over");
 	else if (upkeep && now >= upkeep->idle_until_ms)
@@ -319,6 +328,11 @@ bool rlk_hold_check_locked(struct rlk_hold *hold)
 	else
 		rlk_late_lose_locked(client);
 	return false;
+}
+
+bool rlk_hold_stands_locked(struct rlk_hold *hold)
+{
+	return rlk_hold_check_locked(hold) || hold->state == RLK_HOLD_HELD;
 }
 
 void rlk_hold_releasing_locked(struct rlk_hold *hold)

@@ -88,6 +88,8 @@ struct rlk_hold_guard {
 				     unknown */
 	bool unsure : 1;          /* the count is unknown */
 	bool unseen : 1;          /* the last look left its row out */
+	bool may_be_gone : 1;     /* a transaction that deletes its row was not
+				     answered */
 	uint16_t count; /* of guards in the row, unless that is unsure, or at
 			   its most */
 };
@@ -154,6 +156,9 @@ int64_t rlk_hold_until_locked(const struct rlk_hold *hold);
 /** Is it held now? If its time is up, it becomes LOST here. */
 bool rlk_hold_check_locked(struct rlk_hold *hold);
 
+/** The same, or may it be gone: is it still to be released? */
+bool rlk_hold_stands_locked(struct rlk_hold *hold);
+
 /** The reason if its row is gone; or that of its session. */
 #define RLK_ROW_IS_GONE "its row is gone from the server"
 #define RLK_WAS_EVICTED "its session was evicted as dead"
@@ -169,6 +174,18 @@ void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason);
 
 /** As rlk_hold_lose_locked(). Takes client->mutex. */
 void rlk_hold_lose(struct rlk_hold *hold, const char *reason);
+
+/** The reason of a hold that was given back by a transaction without an answer.
+ */
+#define RLK_MAY_BE_GONE "whether it was given back is not known"
+
+/**
+ * A transaction that deletes the row of @hold was not answered, so another may
+ * have the name by now: it is not held any more, and its callbacks are due. It
+ * stays HELD for its owner to find the outcome out; a release, or its next
+ * acquire, ends it.
+ */
+void rlk_hold_doubt_locked(struct rlk_hold *hold);
 
 /** HELD to RELEASING: not held any more, not free yet. */
 void rlk_hold_releasing_locked(struct rlk_hold *hold);

@@ -43,13 +43,20 @@ static const struct rlk_stmt_def lease_there = {
 	.once = true,
 };
 
+/* How many runs of a window there were: its own ones have counted those that
+ * are forgotten by now; those of windows of another length count as long as
+ * they are kept. A run whose nth is 0 is one that somebody took back. */
+#define RUNS_OF_WINDOW                                                         \
+	"GREATEST(COUNT(IF(j.nth > 0, 1, NULL)),"                              \
+	" COALESCE(MAX(IF(j.from_at = ? AND j.until_at = ?, j.nth, 0)), 0))"
+
 static const struct rlk_stmt_def claim = {
 	"begin the run",
 	"INSERT INTO job_run (name, run, number, attempt, from_at, until_at,"
 	" nth, began_at, host, pid, program)"
 	" SELECT l.name, ?, COALESCE((SELECT MAX(o.number) FROM job_run o"
 	" WHERE o.name = l.name), 0) + 1, MAX(l.attempt), ?, ?,"
-	" COALESCE(MAX(j.nth), 0) + 1,"
+	" " RUNS_OF_WINDOW " + 1 AS nth_now,"
 	" UTC_TIMESTAMP(6), COALESCE(MAX(s.host), ''),"
 	" COALESCE(MAX(s.pid), 0), COALESCE(MAX(s.program), '')"
 	" FROM business_lease l"
@@ -60,7 +67,7 @@ static const struct rlk_stmt_def claim = {
 	" AND UTC_TIMESTAMP(6) >= ? AND UTC_TIMESTAMP(6) < ?"
 	" GROUP BY l.name"
 	" HAVING COALESCE(MAX(j.succeeded), 0) = 0"
-	" AND COALESCE(MAX(j.nth), 0) < ?"
+	" AND nth_now <= ?"
 	" ON DUPLICATE KEY UPDATE number = job_run.number",
 	.once = true,
 };
@@ -69,9 +76,11 @@ static const struct rlk_stmt_def claim = {
 static const struct rlk_stmt_def refusal = {
 	"begin the run",
 	"SELECT CAST(COALESCE(MAX(succeeded), 0) AS UNSIGNED),"
-	" CAST(COALESCE(MAX(nth), 0) AS UNSIGNED),"
-	" CAST(UTC_TIMESTAMP(6) >= ? AND UTC_TIMESTAMP(6) < ? AS UNSIGNED)"
-	" FROM job_run WHERE name = ? AND began_at >= ? AND began_at < ?",
+	" CAST(" RUNS_OF_WINDOW " AS UNSIGNED),"
+	" CAST(UTC_TIMESTAMP(6) >= ? AND "
+	"UTC_TIMESTAMP(6) < ? AS UNSIGNED)"
+	" FROM job_run j WHERE name = ? AND "
+	"began_at >= ? AND began_at < ?",
 	.once = true,
 };
 
@@ -204,6 +213,7 @@ static enum rlk_fault explain(struct rlk_conn *conn, struct claiming *claiming,
 	const struct rlk_job_run *run = claiming->run;
 	const struct rlk_value params[] = {
 		rlk_text(run->from),          rlk_text(run->until),
+		rlk_text(run->from),          rlk_text(run->until),
 		rlk_text(run->request->name), rlk_text(run->from),
 		rlk_text(run->until),
 	};
@@ -230,6 +240,8 @@ static enum rlk_fault insert(struct rlk_conn *conn, struct claiming *claiming,
 	const struct rlk_job_run *run = claiming->run;
 	const struct rlk_value params[] = {
 		rlk_u64(run->id),
+		rlk_text(run->from),
+		rlk_text(run->until),
 		rlk_text(run->from),
 		rlk_text(run->until),
 		rlk_text(run->from),

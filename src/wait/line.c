@@ -217,6 +217,8 @@ static int drop_lost_locked(struct rowlock *lock, uint64_t under,
 				RLK_LOCK_ARGS(lock), hold->reason);
 	if (hold->owner == rlk_thread_serial())
 		rlk_end_owe(-(int) lock->depth);
+	/* One that may be gone. */
+	rlk_hold_lose_locked(hold, hold->reason);
 	rlk_lock_detach_locked(lock);
 	return code;
 }
@@ -257,7 +259,8 @@ static int fail_elsewhere(const struct rowlock *lock, bool try,
 /* May @lock enter what its thread holds through other handles? */
 static bool may_enter(const struct rowlock *lock, const struct rlk_hold *hold)
 {
-	return lock->flags & hold->handles->flags & ROWLOCK_OWNER_THREAD;
+	return lock->flags & hold->handles->flags & ROWLOCK_OWNER_THREAD &&
+	       !hold->guard.may_be_gone;
 }
 
 /* Add a level if the owner has the hold. Returns 1 if not. */
@@ -268,7 +271,7 @@ static int reenter_locked(struct rowlock *lock, const struct wanted *wanted,
 	struct rlk_hold *hold = lock->hold ? lock->hold : lock->name->hold;
 
 	if (!hold || hold->owner != rlk_lock_owner(lock) ||
-	    !rlk_hold_check_locked(hold))
+	    !rlk_hold_stands_locked(hold))
 		return 1;
 	if (!lock->hold && hold->name->strategy->shared &&
 	    (wanted->under || !rlk_may_join_locked(hold)))

@@ -209,17 +209,26 @@ class Once(ToolTest):
 
     def test_an_unknown_end_is_asked_for_again(self):
         ends = [[f"reply {EUNKNOWN} not known"]] * 2 + [["reply 0"]]
-        code, _, err = self.run_job("--once-per=day",
-                                    once_end=lambda call: ends.pop(0))
+
+        def end(_):
+            # From then on it is not held.
+            self.fake.say("lose")
+            return ends.pop(0)
+
+        code, _, err = self.run_job("--once-per=day", once_end=end)
         self.assertEqual((code, ends), (0, []))
         self.assertEqual(err.count("not known; asks again"), 1)
 
-    def test_an_end_that_stays_unknown_is_no_success(self):
-        def end(_):
-            self.fake.say("lose")
-            return [f"reply {EUNKNOWN} not known"]
+    def test_a_failed_run_whose_release_is_unknown_is_ended_once(self):
+        ends = [[f"reply {EUNKNOWN} not known"], ["reply -9 not held"]]
+        code, _, err = self.run_job("--once-per=day", job=("sh", "-c", "exit 5"),
+                                    once_end=lambda call: ends.pop(0))
+        self.assertEqual((code, len(ends)), (5, 1))
+        self.assertIn("whether it was locked", err)
 
-        code, _, err = self.run_job("--once-per=day", once_end=end)
+    def test_an_end_that_stays_unknown_is_no_success(self):
+        code, _, err = self.run_job("--once-per=day", "--ttl=1s",
+                                    once_end=[f"reply {EUNKNOWN} not known"])
         self.assertEqual(code, 125)
         self.assertIn("not known", err)
 

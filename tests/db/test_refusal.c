@@ -32,14 +32,15 @@ static void on_log(enum rowlock_log_level level, const char *message, void *arg)
 	logged++;
 }
 
+static const char *words = "no, on db1";
+
 static int judge(struct rlk_refusal *of, const char *label, int code,
 		 unsigned int number)
 {
 	const struct rlk_log log = { on_log, NULL, ROWLOCK_LOG_ERROR };
-	struct rowlock_errinfo error = { .code = code,
-					 .mysql = number,
-					 .message = "no, on db1" };
+	struct rowlock_errinfo error = { .code = code, .mysql = number };
 
+	snprintf(error.message, sizeof(error.message), "%s", words);
 	rlk_refusal_judge(of, label, &error);
 	if (of)
 		rlk_refusal_report(of, &log);
@@ -132,6 +133,20 @@ REFUSAL("a right that a statement never had is final")
 		    ROWLOCK_ECONNECT, NULL);
 	assert_code(judge(&refusal, "waiters", ROWLOCK_EAUTH, 1820),
 		    ROWLOCK_ECONNECT, NULL);
+}
+
+/* Tables of the version before have no job_run. */
+REFUSAL("a table that may be missing, and was not used before, is final")
+{
+	rlk_refusal_begin(&refusal);
+	words = "begin the run: Table 'd.job_run' doesn't exist";
+	assert_code(judge(&refusal, "begin the run", ROWLOCK_ESCHEMA, 1146),
+		    ROWLOCK_ESCHEMA, NULL);
+	assert_int_equal(logged, 0);
+	rlk_refusal_worked(&refusal, "begin the run");
+	assert_code(judge(&refusal, "begin the run", ROWLOCK_ESCHEMA, 1146),
+		    ROWLOCK_ECONNECT, NULL);
+	words = "no, on db1";
 }
 
 CASE_MAIN(case_main)

@@ -106,6 +106,52 @@ CASE("a window has one success")
 	assert_ok(rowlock_release(lock, &err));
 }
 
+CASE("runs of windows of two lengths count in both")
+{
+	JOB("lengths");
+	struct rowlock_run day = run, late = run;
+
+	day.until_us = run.until_us + HOUR_US;
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_ok(rowlock_once_end(lock, &run, 1, 0, &err));
+	/* It begins after the first run, and before the second. */
+	assert_ok(rowlock_server_time(client, &late.from_us, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &day, &err));
+	assert_int_equal(runs_of(sql, name, "nth = 2 AND ended_at IS NULL"), 1);
+	assert_ok(rowlock_once_end(lock, &day, 1, 0, &err));
+	late.most = 2;
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &late, &err));
+	assert_int_equal(runs_of(sql, name, "nth = 2 AND ended_at IS NULL"), 1);
+	assert_ok(rowlock_once_end(lock, &late, 1, 0, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(rowlock_once_begin(lock, &late, &err), ROWLOCK_EOVER, &err);
+	day.most = 3;
+	assert_code(rowlock_once_begin(lock, &day, &err), ROWLOCK_EOVER, &err);
+	/* A run that somebody took back does not count. */
+	test_sql(sql, "UPDATE job_run SET nth = 0 WHERE name = '%s'", name);
+	assert_ok(rowlock_once_begin(lock, &day, &err));
+	assert_int_equal(runs_of(sql, name, "nth = 1"), 1);
+	assert_ok(rowlock_release(lock, &err));
+}
+
+CASE("runs that are forgotten count")
+{
+	JOB("forgotten");
+
+	run.keep = 1;
+	run.most = 4;
+	for (int i = 0; i < 4; i++) {
+		assert_ok(rowlock_once_begin(lock, &run, &err));
+		assert_ok(rowlock_once_end(lock, &run, 1, 0, &err));
+		assert_ok(rowlock_acquire(lock, 0, &err));
+	}
+	assert_int_equal(runs_of(sql, name, "1"), 2);
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_EOVER, &err);
+	assert_ok(rowlock_release(lock, &err));
+}
+
 CASE("a lost lease notes nothing")
 {
 	JOB("lost");
@@ -151,18 +197,25 @@ CASE("a lease that is being swept begins nothing")
 }
 
 /* Statement by statement, as another language does. Returns the first error. */
-static unsigned int end_by_text(struct test_sql *sql, struct rowlock *lock,
-				const struct rowlock_run *run, const char *end)
+static unsigned int end_by(struct test_sql *sql, char *text, const char *end)
 {
-	char text[ROWLOCK_GUARD_SQL_SIZE], *rest = text, *statement;
+	char *rest = text, *statement;
 	unsigned int error = 0;
 
-	assert_ok(rowlock_once_sql(lock, run, text, sizeof(text), &err));
 	test_sql(sql, "START TRANSACTION");
 	while (!error && (statement = strsep(&rest, ";")))
 		error = test_sql_try(sql, "%s", statement);
 	test_sql(sql, "%s", error ? "ROLLBACK" : end);
 	return error;
+}
+
+static unsigned int end_by_text(struct test_sql *sql, struct rowlock *lock,
+				const struct rowlock_run *run, const char *end)
+{
+	char text[ROWLOCK_GUARD_SQL_SIZE];
+
+	assert_ok(rowlock_once_sql(lock, run, text, sizeof(text), &err));
+	return end_by(sql, text, end);
 }
 
 CASE("the job's own transaction notes its success")
@@ -201,12 +254,18 @@ CASE("a stale transaction notes no success")
 	JOB("stale");
 	TEST_CLIENT(other, test_client(TTL_MS));
 	char text[ROWLOCK_GUARD_SQL_SIZE];
+	struct rowlock_run unbegun;
 
 	assert_code(rowlock_once_sql(lock, &run, text, sizeof(text), &err),
 		    ROWLOCK_EINVAL, &err);
 	assert_ok(rowlock_once_begin(lock, &run, &err));
+	unbegun = run;
+	unbegun.id = 0;
+	assert_code(rowlock_once_sql(lock, &unbegun, text, sizeof(text), &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_ok(rowlock_once_sql(lock, &run, text, sizeof(text), &err));
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
-	assert_int_equal(end_by_text(sql, lock, &run, "COMMIT"), 1242);
+	assert_int_equal(end_by(sql, text, "COMMIT"), 1242);
 	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 0);
 	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_ELOST,
 		    &err);
@@ -291,28 +350,36 @@ CASE("the successes of a day are kept")
 
 /* ---------------------------------------------------------- lost answers */
 
-static void lose(const char *sql, const char *then, bool at_begin)
+/* A client by way of a proxy. @call_ms: of its calls; 0: as always. */
+static struct rowlock_client *client_behind(struct proxy **ret_proxy,
+					    uint64_t call_ms)
 {
-	const char *name = test_name("answer");
 	struct rowlock_client_options like =
 	    test_client_options(test_ttl_ms(TTL_MS));
 	struct proxy_options options = { .seed = 1 };
-	struct test_sql *beside = test_sql_open();
 	char server[64], words[256], dsn[512];
-	struct rowlock_client *client;
-	struct rowlock_run run;
-	struct rowlock *lock;
-	struct proxy *proxy;
 
 	proxy_server_of(test_dsn(), server, sizeof(server));
 	options.server = server;
-	proxy = proxy_start(&options, words, sizeof(words));
-	if (!proxy)
+	*ret_proxy = proxy_start(&options, words, sizeof(words));
+	if (!*ret_proxy)
 		fail_msg("proxy: %s", words);
-	proxy_dsn(proxy, test_dsn(), dsn, sizeof(dsn));
+	proxy_dsn(*ret_proxy, test_dsn(), dsn, sizeof(dsn));
 	like.dsn = dsn;
-	client = test_client_with(&like);
-	lock = acquire(client, name);
+	like.call_timeout_ms = call_ms;
+	return test_client_with(&like);
+}
+
+static void lose(const char *sql, const char *then, bool at_begin)
+{
+	const char *name = test_name("answer");
+	struct test_sql *beside = test_sql_open();
+	struct proxy *proxy;
+	struct rowlock_client *client = client_behind(&proxy, 0);
+	struct rowlock *lock = acquire(client, name);
+	struct rowlock_run run;
+	char words[256];
+
 	run = window_of(client);
 	snprintf(words, sizeof(words), "%s do drop then=%s", sql, then);
 	if (!at_begin)
@@ -347,6 +414,72 @@ CASE("a lost answer is settled by reading")
 		lose(ends[i], "rst", false);
 	for (size_t i = 0; i < TEST_SIZE(begins); i++)
 		lose(begins[i], "rst", true);
+}
+
+/* The COMMIT is done, its answer lost, and no later end reaches the server. */
+#define NO_ANSWER                                                              \
+	"reply sql=\"COMMIT*\" do drop then=rst\n"                             \
+	"request sql=\"DELETE FROM business_lease*\" match=2 always"           \
+	" do drop then=rst"
+#define CALL_MS 1000
+#define PAUSE_MS 20 /* src/core/call.c */
+
+CASE("a lock that an unknown end has given back is not held")
+{
+	const char *name = test_name("gone");
+	TEST_CLIENT(other, test_client(TTL_MS));
+	struct proxy *proxy;
+	struct rowlock_client *client = client_behind(&proxy, CALL_MS);
+	struct rowlock *lock = acquire(client, name), *rival;
+	struct rowlock_run run = window_of(client);
+
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_null(proxy_tell(proxy, NO_ANSWER));
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EUNKNOWN,
+		    &err);
+	/* It does not ask in a hot loop. */
+	assert_in_range(proxy_counts(proxy).harms, 2, 5 + CALL_MS / PAUSE_MS);
+	rival = acquire(other, name);
+	assert_true(rowlock_held(rival));
+	assert_false(rowlock_held(lock));
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	assert_null(proxy_tell(proxy, "clear"));
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_code(rowlock_once_begin(rival, &run, &err), ROWLOCK_EDONE, &err);
+	assert_ok(rowlock_release(rival, &err));
+	test_lock_end(rival);
+	test_end(lock, client);
+	proxy_end(proxy);
+}
+
+CASE("a row that is locked by the run's own transaction is told")
+{
+	const char *name = test_name("locked");
+	struct rowlock_client_options options = test_client_options(TTL_MS);
+	struct test_sql *sql = test_sql_open();
+	struct rowlock_client *client;
+	struct rowlock_run run;
+	struct rowlock *lock;
+
+	/* Twice the server's wait for a row, and less than that again. */
+	options.call_timeout_ms = 2500;
+	client = test_client_with(&options);
+	lock = acquire(client, name);
+	run = window_of(client);
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	test_sql(sql, "START TRANSACTION");
+	test_sql(sql,
+		 "SELECT * FROM business_lease WHERE name = '%s' FOR UPDATE",
+		 name);
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EDB,
+		    &err);
+	assert_non_null(strstr(err.message, "has its row locked, perhaps one "
+					    "of your own"));
+	assert_true(rowlock_held(lock));
+	test_sql(sql, "ROLLBACK");
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	test_sql_end(sql);
+	test_end(lock, client);
 }
 
 /* ------------------------------------------------------------- processes */

@@ -57,6 +57,25 @@ procedure_without_definer()
 	grep 'ERROR 1644 .*the hold is lost' "$tmp/out"
 }
 
+# As a version before has made it: it goes on after an error.
+procedure_of_an_older_version()
+{
+	rlm
+	rows "CREATE PROCEDURE rowlock_guard(
+			p_name VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+			p_attempt BIGINT UNSIGNED)
+		COMMENT 'rowlock: fails (1644) if the hold is lost'
+		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'rowlock_guard: the hold is lost'"
+	expect 3 rlm --status
+	said "rowlock_guard()   is of another version"
+	expect 3 rlm --guard-procedure --status
+	said "rowlock_guard()  has to be made again: it is of another version"
+	expect 0 rlm --guard-procedure
+	said "Grant EXECUTE on it again"
+	expect 0 rlm --guard-procedure --status
+	expect 0 rlm --status
+}
+
 procedure_not_seen()
 {
 	rlm
@@ -156,6 +175,7 @@ it "the tables have to be there, and then the procedure is made, once" fresh
 it "of runs at once all succeed" many_at_once
 it "--dry-run prints SQL that works and changes nothing" dry_run
 it "a procedure whose definer is gone is made again" procedure_without_definer
+it "a procedure of an older version is told, and made again" procedure_of_an_older_version
 it "a procedure that the account may not see is not called missing" procedure_not_seen
 it "the procedure lets who has lost the hold commit nothing" procedure
 it "who may but call it keeps no name from others" locks_nothing_of_others

@@ -188,6 +188,8 @@ static bool make_views_again(struct run *run)
 
 void put_status(struct run *run)
 {
+	bool old = part_is_old(run, &guard);
+
 	put("database '%s' on %s", run->database, run->where);
 	for (unsigned int v = 1; v <= newest(); v++)
 		if (*run->applied[v])
@@ -201,10 +203,16 @@ void put_status(struct run *run)
 			    tables[i]);
 	if (*run->broken)
 		put("the views have to be made again: %s", run->broken);
+	if (old)
+		put("rowlock_guard()   is of another version than this "
+		    "program: rowlock-migrate --guard-procedure makes it "
+		    "again");
 	plan_adoption(run);
 	if (*run->adopt)
 		put("business_lock  has to be altered: %s", run->adopt);
-	exit(is_missing(run) || *run->adopt || *run->broken ? EXIT_MISSING : 0);
+	exit(is_missing(run) || *run->adopt || *run->broken || old
+		 ? EXIT_MISSING
+		 : 0);
 }
 
 bool migrate(struct run *run)

@@ -159,6 +159,9 @@ bool migrate(struct run *run);
 /* part.c */
 void migrate_part(struct run *run);
 
+/** Is there a procedure of @part that another version has made? */
+bool part_is_old(struct run *run, const struct part *part);
+
 /* adopt.c: tables that exist already. */
 void refuse_foreign_tables(struct run *run);
 void refuse_tokens(struct run *run);

@@ -7,12 +7,15 @@
  * transaction for accounts that may not change rowlock's tables.
  *
  * A procedure is tried: its definer may be gone, or may have lost its rights.
+ * Its comment tells whether it is of an older version.
  */
 #include "migrate/migrate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/error.h"
 
 #define NO_SUCH_ROUTINE 1305
 
@@ -68,15 +71,34 @@ static void check_lease(struct run *run)
 		    run->database, run->where, error.message);
 }
 
-static bool is_seen(struct run *run)
+/* Does this account see the procedure of @part, with a comment that is so? */
+static bool is_seen(struct run *run, const struct part *part,
+		    const char *comment)
 {
-	char sql[160];
+	char sql[320];
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT COUNT(*) FROM information_schema.routines WHERE "
-		 "routine_schema = DATABASE() AND routine_name = 'rowlock_%s'",
-		 run->part->name);
+		 "routine_schema = DATABASE() AND routine_name = 'rowlock_%s' "
+		 "AND routine_comment %s",
+		 part->name, comment);
 	return query_number(run, sql) > 0;
+}
+
+bool part_is_old(struct run *run, const struct part *part)
+{
+	static const char word[] = "COMMENT '";
+	size_t last = 0;
+	const char *comment;
+	char other[160];
+
+	while (part->files[last + 1])
+		last++;
+	comment = strstr(part->files[last]->statements[0], word);
+	comment += strlen(word);
+	snprintf(other, sizeof(other), "<> '%.*s'", (int) strcspn(comment, "'"),
+		 comment);
+	return is_seen(run, part, other);
 }
 
 /* An account that may not call it, or that lacks the rights for its statements,
@@ -86,12 +108,19 @@ static enum state look_at_procedure(struct run *run,
 {
 	unsigned int number = ask(run, run->part->call, ret_error);
 
-	if (number == ERROR_ROUTINE_DENIED && !is_seen(run))
+	if (number == ERROR_ROUTINE_DENIED &&
+	    !is_seen(run, run->part, "IS NOT NULL"))
 		die(EXIT_SERVER,
 		    "this account has no right on procedure rowlock_%s in "
 		    "database '%s' on %s, and does not see whether it is "
 		    "there%s",
 		    run->part->name, run->database, run->where, rights(number));
+	if (part_is_old(run, run->part)) {
+		rlk_fail(ret_error, 0,
+			 "it is of another version than this "
+			 "program");
+		return BROKEN;
+	}
 	if (number == run->part->answer || number == ERROR_ROUTINE_DENIED)
 		return THERE;
 	if (number == NO_SUCH_ROUTINE)
@@ -122,8 +151,7 @@ static void replace(struct run *run, const struct rowlock_errinfo *error)
 		 run->part->name);
 	make(run, sql);
 	if (run->mode == MODE_APPLY)
-		say("procedure rowlock_%s in database '%s' on %s failed, and "
-		    "is made "
+		say("procedure rowlock_%s in database '%s' on %s was made "
 		    "again: %s. Grant EXECUTE on it again",
 		    run->part->name, run->database, run->where, error->message);
 }

@@ -110,9 +110,100 @@ FAKE("an end that stays unknown is read by the next call")
 	fake_next(FAKE_JOB_SUCCEED, late);
 	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EUNKNOWN,
 		    &err);
-	assert_true(rowlock_held(lock));
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_true(fake_job.succeeded);
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+}
+
+static const struct fake_answer unknown_then_late = { .given = true,
+						      .result = RLK_UNKNOWN,
+						      .ms = 11000 };
+static const struct fake_answer never_sent = {
+	.given = true, .skip = true, .result = RLK_UNKNOWN, .ms = 11000
+};
+
+/* Its lease may be another's by then. */
+static void end_unknown(struct rowlock *lock, struct rowlock_run *run,
+			struct fake_answer answer)
+{
+	assert_ok(rowlock_once_begin(lock, run, &err));
+	fake_next(FAKE_JOB_SUCCEED, answer);
+	assert_code(rowlock_once_end(lock, run, 0, 1, &err), ROWLOCK_EUNKNOWN,
+		    &err);
+	assert_non_null(strstr(err.message, "job_run"));
 	assert_false(rowlock_held(lock));
+	assert_int_equal(rowlock_remaining_ms(lock), 0);
+	assert_true(rowlock_attempt(lock) == 0);
+	assert_non_null(rowlock_lost_reason(lock));
+}
+
+FAKE("a lock that an unknown end may have given back is not held")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+	uint64_t token = 0;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	end_unknown(lock, &run, unknown_then_late);
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_token(lock, &token, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_try_free(lock, &err), ROWLOCK_EHELD, &err);
+	/* Nobody else has removed its row: nothing was lost. */
+	assert_true(fake_lease("job") == 0);
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	memset(&fake_job, 0, sizeof(fake_job));
+	end_unknown(lock, &run, never_sent);
+	fake_lease_break("job");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_EUNKNOWN, &err);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_true(rowlock_held(lock));
+	assert_ok(rowlock_release(lock, &err));
+}
+
+FAKE("a release after an unknown end finds the lease that is there")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	end_unknown(lock, &run, never_sent);
+	assert_true(fake_lease("job") != 0);
+	assert_ok(rowlock_release(lock, &err));
+	assert_true(fake_lease("job") == 0);
+}
+
+FAKE("an acquire after an unknown end is no level of what may be gone")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	end_unknown(lock, &run, never_sent);
+	assert_code(rowlock_acquire(other, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ELOST, &err);
+	fake_await(FAKE_RELEASE, 1);
+	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_lock_end(other);
+}
+
+FAKE("an unknown end is told as a loss, once")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+	_Atomic int losses = 0;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	rowlock_on_lost(lock, fake_count_loss, &losses);
+	end_unknown(lock, &run, never_sent);
+	fake_until(fake_is_one, &losses);
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+	assert_true(fake_job.succeeded);
+	rowlock_on_lost(lock, NULL, NULL);
+	assert_int_equal(losses, 1);
 }
 
 FAKE("a lost lease notes nothing")
@@ -188,6 +279,19 @@ FAKE("an end that was unknown stays so")
 		    &err);
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 	assert_true(fake_job.succeeded);
+}
+
+FAKE("a run that is claimed when its hold is over is undone")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_JOB_CLAIM,
+		  (struct fake_answer){ .given = true, .ms = 30000 });
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(fake_count(FAKE_JOB_UNDO), 1);
+	assert_int_equal(fake_job.runs, 0);
 }
 
 FAKE("a claim that stays unknown counts once")
@@ -278,6 +382,34 @@ FAKE("what was not begun is not ended")
 	assert_ok(rowlock_release(lock, &err));
 }
 
+static int work(struct rowlock *lock, void *arg)
+{
+	assert_true(rowlock_held(lock));
+	++*(int *) arg;
+	return *(int *) arg == 1 ? 5 : 0;
+}
+
+static int fail_and_lose(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	(void) arg;
+	fake_lease_break("job");
+	fake_next(FAKE_RELEASE, lost_before);
+	return 5;
+}
+
+FAKE("execute ends a failed run once, whatever its release")
+{
+	FAKE_CLIENT();
+	const struct rowlock_run window = day();
+
+	assert_code(rowlock_execute_once(client, "job", NULL, &window, 0,
+					 fail_and_lose, NULL, &err),
+		    ROWLOCK_EUNKNOWN, &err);
+	assert_int_equal(fake_count(FAKE_JOB_FAIL), 1);
+	assert_int_equal(fake_job.code, 5);
+}
+
 static int work_and_hold_on(struct rowlock *lock, void *arg)
 {
 	(void) arg;
@@ -301,11 +433,43 @@ FAKE("execute notes the end in spite of obstacles")
 	assert_true(fake_job.succeeded);
 }
 
-static int work(struct rowlock *lock, void *arg)
+static int work_and_hold_by_another(struct rowlock *lock, void *arg)
 {
-	assert_true(rowlock_held(lock));
-	++*(int *) arg;
-	return *(int *) arg == 1 ? 5 : 0;
+	(void) lock;
+	return rowlock_acquire(arg, 0, NULL);
+}
+
+FAKE("execute gives back no level of another handle")
+{
+	FAKE_CLIENT();
+	const struct rowlock_run window = day();
+	struct rowlock_options options = { .size = sizeof(options),
+					   .flags = ROWLOCK_OWNER_THREAD };
+	struct rowlock *other =
+	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+
+	assert_code(rowlock_execute_once(client, "job", &options, &window, 0,
+					 work_and_hold_by_another, other, &err),
+		    ROWLOCK_EHELD, &err);
+	assert_true(rowlock_held(other));
+	assert_false(fake_job.succeeded);
+	assert_ok(rowlock_release(other, &err));
+	fake_lock_end(other);
+}
+
+/* The answer to the end is lost for longer than a call, and comes later. */
+FAKE("execute finds an unknown end out")
+{
+	FAKE_CLIENT();
+	const struct rowlock_run window = day();
+	int runs = 1;
+
+	fake_next(FAKE_JOB_SUCCEED, unknown_then_late);
+	fake_next(FAKE_JOB_SUCCEED,
+		  (struct fake_answer){ .given = true, .ms = 250 });
+	assert_ok(rowlock_execute_once(client, "job", NULL, &window, 0, work,
+				       &runs, &err));
+	assert_true(fake_job.succeeded);
 }
 
 FAKE("execute runs until it succeeds")

@@ -232,6 +232,15 @@ int job_guard_sql(const struct job *job, struct rowlock *lock, char *ret_text,
 				ROWLOCK_GUARD_SQL_SIZE, reterr);
 }
 
+/* May a later try note it, or find out? */
+static bool passes(const struct rowlock *lock, int r,
+		   enum rowlock_once_outcome how)
+{
+	if (r == ROWLOCK_EUNKNOWN)
+		return how == ROWLOCK_ONCE_SUCCEEDED;
+	return command_is_away(r) && rowlock_held(lock);
+}
+
 bool job_succeeded(const struct job *job, int code)
 {
 	return code >= 0 && code <= JOB_CODE_MOST && job->succeeds[code];
@@ -262,8 +271,7 @@ int job_end(struct job *job, struct rowlock *lock, int code,
 		code += EXIT_SIGNAL - EXIT_KILLED;
 	for (;;) {
 		r = rowlock_once_end(lock, &job->run, code, how, error);
-		if ((r != ROWLOCK_EUNKNOWN && !command_is_away(r)) ||
-		    !rowlock_held(lock) || is_told_to_end(job->signals) ||
+		if (!passes(lock, r, how) || is_told_to_end(job->signals) ||
 		    pace_now_ms() - began > patience_ms)
 			break;
 		if (!told)
