@@ -342,11 +342,21 @@ static const struct rlk_stmt_def break_lease = {
 	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
 };
 
+/* The keep of a broken lease: in `breaks` it has the session of its client
+ * (keep.c), a number that no count of breaks comes to. Its holder's next beat
+ * misses it, as that counts no break. */
+static const struct rlk_stmt_def drop_keep = {
+	"break",
+	"DELETE FROM lease_session WHERE id = ? AND breaks > 4294967295",
+	.once = true,
+};
+
 /* Slots of the lock, permits, the writer and readers to break at a time. */
 #define BREAK_MOST 256
 static const struct rlk_stmt_def leases_of_name = {
 	"break",
-	"SELECT slot, attempt FROM business_lease WHERE name = ? AND slot >= ?"
+	"SELECT slot, attempt, session FROM business_lease"
+	" WHERE name = ? AND slot >= ?"
 	" ORDER BY slot LIMIT ?",
 };
 
@@ -367,6 +377,7 @@ static void break_one(const struct rlk_value *columns, void *arg)
 		.slot = (unsigned int) columns[0].u64,
 		.attempt = columns[1].u64,
 	};
+	const struct rlk_value session[] = { rlk_u64(columns[2].u64) };
 	struct rowlock_errinfo error;
 	struct rlk_reply reply;
 	bool swept;
@@ -387,6 +398,7 @@ static void break_one(const struct rlk_value *columns, void *arg)
 	 * the dead row. */
 	request.attempt = 0;
 	rlk_lease_release(breaking->conn, &request, &swept, &error);
+	rlk_stmt_run(breaking->conn, &drop_keep, session, &reply, &error);
 }
 
 static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,

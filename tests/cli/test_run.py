@@ -94,6 +94,7 @@ class Status(ToolTest):
                                  (["-t", "5m"], 3, "5m00s"),
                                  (["--at-least=1h"], 3, "1h00m"),
                                  (["--at-least=9s"], 3, "30.0s"),
+                                 (["--delay-after-loss=1h"], 3, "1h00m"),
                                  (["-s", "row"], 3, "10.0s"),
                                  (["--release-exit-code=77"], 77, "30.0s")):
             self.assertEqual(

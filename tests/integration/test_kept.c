@@ -246,6 +246,39 @@ CASE("a loss delays the next holder, a release does not")
 	test_end(rival, other);
 }
 
+CASE("a break ends the keep, and its holder learns of it")
+{
+	static const struct rowlock_options kinds[] = {
+		{ .size = sizeof(kinds[0]), .at_least_ms = HOUR_MS },
+		{ .size = sizeof(kinds[0]), .delay_after_loss_ms = HOUR_MS },
+	};
+
+	for (size_t i = 0; i < TEST_SIZE(kinds); i++) {
+		const char *name = test_name("broken");
+		TEST_CLIENT(client, test_client(TTL_MS));
+		TEST_CLIENT(other, test_client(TTL_MS));
+		TEST_SQL(sql);
+		uint64_t since = test_now_ns();
+		struct rowlock *lock = NULL;
+		uint64_t keep;
+
+		assert_ok(rowlock_new(client, name, &kinds[i], &lock, &err));
+		assert_ok(rowlock_acquire(lock, 0, &err));
+		keep = look(other, name).session;
+		assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
+		assert_int_equal(
+		    test_sql_number(sql,
+				    "SELECT COUNT(*) FROM lease_session"
+				    " WHERE id = %llu",
+				    (unsigned long long) keep),
+		    0);
+		while (rowlock_held(lock))
+			test_keep_waiting(since, "the loss");
+		assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+		rowlock_free(lock);
+	}
+}
+
 /* All that a program of version 7 says about a row that it may not have. */
 CASE("an older program sees it as held")
 {

@@ -373,9 +373,10 @@ void sim_leases_of_name(struct sim_session *session)
 		if (!lease->there || lease->name != name ||
 		    lease->slot < request->params[1].u64)
 			continue;
-		cells = sim_answer_row(&session->answer, 2);
+		cells = sim_answer_row(&session->answer, 3);
 		cells[0] = rlk_u64(lease->slot);
 		cells[1] = rlk_u64(lease->attempt);
+		cells[2] = rlk_u64(lease->session);
 	}
 }
 

@@ -51,8 +51,8 @@ static const struct pattern patterns[] = {
 	  "l.expires_at) DIV 1000 FROM business_lease l LEFT JOIN "
 	  "lease_session s ON s.id = l.session WHERE l.name = ? AND "
 	  "l.slot = ?", NULL, NULL },
-	{ SIM_LEASES_OF_NAME, "leases-of-name", "SELECT slot, attempt FROM "
-	  "business_lease WHERE name = ? AND slot >= ? ORDER BY slot LIMIT ?",
+	{ SIM_LEASES_OF_NAME, "leases-of-name", "SELECT slot, attempt, session "
+	  "FROM business_lease WHERE name = ? AND slot >= ? ORDER BY slot LIMIT ?",
 	  NULL, NULL },
 	{ SIM_LOOK_RWLOCK, "look-rwlock", "SELECT l.attempt, l.session, "
 	  "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), s.expires_at), "
@@ -296,6 +296,7 @@ static const struct {
 	{ SIM_IF_SESSION, "session = ?" },
 	{ SIM_IF_ID, "id = ?" },
 	{ SIM_IF_BEAT, "beat = ?" },
+	{ SIM_IF_KEEP, "breaks > 4294967295" },
 	{ SIM_IF_EXPIRED, "expires_at <= UTC_TIMESTAMP(6)" },
 	{ SIM_IF_NO_SESSION, "NOT EXISTS (SELECT 1 FROM lease_session s "
 	  "WHERE s.id = session)" },

@@ -118,6 +118,8 @@ static bool session_meant(const struct sim_request *request,
 
 		if (condition->test == SIM_IF_ID && row->id != number)
 			return false;
+		if (condition->test == SIM_IF_KEEP && row->breaks <= UINT32_MAX)
+			return false;
 		if (condition->test == SIM_IF_BEAT && row->beat != number)
 			return false;
 		if (condition->test == SIM_IF_EXPIRED &&

@@ -172,6 +172,29 @@ FAKE("a delay is for losses only")
 	fake_end(lock, client);
 }
 
+/* The DELETE has no answer in the call's time. */
+FAKE("the chores remove a released lock that delays, and its keep")
+{
+	struct rowlock_client *client = client_with_session();
+	struct rowlock *lock = delaying_lock(client);
+	unsigned int before;
+	uint64_t keep;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	keep = fake_call(FAKE_KEEP_TAKE, 0).id;
+	before = fake_count(FAKE_CLOSE);
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_UNKNOWN,
+						      .ms = 11000 });
+	assert_int_not_equal(rowlock_release(lock, &err), 0);
+	fake_await(FAKE_CLOSE, before + 1);
+	assert_false(fake_session_there(keep));
+	assert_int_equal(fake_count(FAKE_KEEP_RELEASE), 0);
+	expect_free(client);
+	fake_end(lock, client);
+}
+
 FAKE("a lost lock leaves its row to the delay")
 {
 	struct rowlock_client *client = client_with_session();
