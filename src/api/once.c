@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/sized.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "core/call.h"
 #include "db/lend.h"
@@ -88,7 +89,7 @@ static bool is_window(const struct rowlock_run *run)
 	       run->until_us - run->from_us <= ROWLOCK_WINDOW_MOST_US;
 }
 
-static int read_run(const struct rowlock_run *given, const char *what,
+static int read_run(const struct rowlock_run *given,
 		    struct rowlock_run *ret_run, struct rowlock_errinfo *reterr)
 {
 	int code;
@@ -101,19 +102,31 @@ static int read_run(const struct rowlock_run *given, const char *what,
 		return code;
 	if (given->size < sizeof(*ret_run))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"%s: size is not sizeof(struct rowlock_run)",
-				what);
+				"set the run's size to sizeof(struct "
+				"rowlock_run)");
 	if (!is_window(ret_run))
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"%s: from_us and until_us must be a window of "
-				"1 us to 366 days, after 1970",
-				what);
+				"from_us and until_us must be a window of 1 us "
+				"to 366 days, after 1970");
 	if (ret_run->keep > KEEPS_MOST)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
-				"%s: keep is %" PRIu64
+				"keep is %" PRIu64
 				"; it must be from 1 to %d, or 0 for %d",
-				what, ret_run->keep, KEEPS_MOST, KEEPS);
+				ret_run->keep, KEEPS_MOST, KEEPS);
 	return 0;
+}
+
+static int read_run_of(const struct rowlock *lock,
+		       const struct rowlock_run *given, const char *what,
+		       struct rowlock_run *ret_run,
+		       struct rowlock_errinfo *reterr)
+{
+	int code = read_run(given, ret_run, reterr);
+
+	if (code)
+		rlk_prefix(reterr, "%s " RLK_LOCK_FORMAT ": ", what,
+			   RLK_LOCK_ARGS(lock));
+	return code;
 }
 
 /* The run for the strategy, under @request. */
@@ -237,12 +250,14 @@ static int fail_claim(struct rowlock *lock, struct rlk_hold *hold,
 	case RLK_CLAIM_SPENT:
 		return fail(lock, "begin", ROWLOCK_EOVER,
 			    "no run of this window has succeeded, and it has "
-			    "had as many as it may; see job_run",
+			    "had as many as it may: look in job_run for how "
+			    "they ended, or raise most",
 			    reterr);
 	case RLK_CLAIM_AWAY:
 		return fail(lock, "begin", ROWLOCK_EOVER,
 			    "the server's time is not within the window, "
-			    "which may be over since the wait began",
+			    "which may be over since the wait began; choose "
+			    "the next one by rowlock_server_time()",
 			    reterr);
 	default:
 		rlk_hold_lose(hold, RLK_ROW_IS_GONE);
@@ -305,7 +320,7 @@ int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
 	struct rowlock_run mine;
 
 	if (!code)
-		code = read_run(run, "begin", &mine, reterr);
+		code = read_run_of(lock, run, "begin", &mine, reterr);
 	if (code)
 		return code;
 	hold = enter(lock, "begin", &code, reterr);
@@ -389,13 +404,16 @@ static int succeed(struct rowlock *lock, struct rlk_hold *hold,
 				"in job_run",
 				reterr);
 	if (code)
-		return fail_end(lock, code, "its success is not noted", reterr);
+		return fail_end(lock, code,
+				"its success is not noted; end it again",
+				reterr);
 	if (ending->end == RLK_JOB_NOTED || ending->end == RLK_JOB_DONE)
 		return 0;
 	if (ending->end == RLK_JOB_GONE)
 		return fail(lock, "end", ROWLOCK_EDB,
-			    "its success is not noted: its row is gone from "
-			    "job_run",
+			    "its success is not noted, as its row is gone from "
+			    "job_run; release the lock, and check who deletes "
+			    "there",
 			    reterr);
 	rlk_hold_lose(hold, RLK_ROW_IS_GONE);
 	return fail_lost(lock, reterr);
@@ -445,11 +463,13 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 	struct rlk_hold *hold;
 
 	if (!refused)
-		refused = read_run(run, "end", &mine, reterr);
+		refused = read_run_of(lock, run, "end", &mine, reterr);
 	if (!refused &&
 	    (!mine.id || !mine.attempt || how > ROWLOCK_ONCE_NOT_STARTED))
 		refused = fail(lock, "end", ROWLOCK_EINVAL,
-			       "the run was not begun, or there is no such end",
+			       "the run was not begun, or there is no such "
+			       "end; give the run as rowlock_once_begin() has "
+			       "left it",
 			       reterr);
 	if (refused)
 		return refused;
@@ -519,10 +539,14 @@ int rowlock_execute_once(struct rowlock_client *client, const char *name,
 	int code;
 
 	if (!fn)
-		return rlk_fail_null("the function", reterr);
-	code = read_run(window, "begin", &run, reterr);
-	if (code)
+		return rlk_fail(reterr, ROWLOCK_EINVAL,
+				"execute '%s': give a function",
+				rlk_text_shown(name).text);
+	code = read_run(window, &run, reterr);
+	if (code) {
+		rlk_prefix(reterr, "execute '%s': ", rlk_text_shown(name).text);
 		return code;
+	}
 	code = rowlock_new(client, name, options, &lock, reterr);
 	if (code)
 		return code;

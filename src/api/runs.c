@@ -48,7 +48,8 @@ int rowlock_list_runs(struct rowlock_client *client,
 
 	if (!code && !fn)
 		code = rlk_fail(reterr, ROWLOCK_EINVAL,
-				"list runs: give a function");
+				"list runs on %s: give a function",
+				client->server);
 	if (!code)
 		code = rlk_list_options_read(given, &options, reterr);
 	if (code)
@@ -56,7 +57,8 @@ int rowlock_list_runs(struct rowlock_client *client,
 	like = rlk_list_like(&options);
 	if (!like)
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
-				"list runs: out of memory");
+				"list runs on %s: out of memory",
+				client->server);
 	listing = rlk_job_listing_begin(like, fn, arg);
 	code = list_runs(client, &listing, &error);
 	free(like);

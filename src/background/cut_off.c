@@ -4,9 +4,10 @@
  * same run (db/conn_fence.c). So a connection may be ended by its number at any
  * later time: it is that one, or there is none.
  *
- * Failure modes: a connection that the account may not end is forgotten; the
- * server ends it by its own time-outs. So it does with those that are noted
- * when the client ends and cannot reach it.
+ * Failure modes: one that cannot be ended now is tried again in the next round,
+ * and so are those behind it. One that the account may not end is forgotten,
+ * and so are all that are left when the client ends: the server ends them by
+ * its own time-outs.
  */
 #include "background/cut_off.h"
 
@@ -14,7 +15,7 @@
 
 #include "core/call.h"
 
-/* The time for one to go; the next round sees to the rest. */
+/* The time for one to go; one that takes longer is looked at again. */
 #define DYING_MS 20
 
 struct cut_off {
@@ -36,7 +37,7 @@ void rlk_cut_off_note(struct rowlock_client *client,
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
 
-/* The first one, which is in no list any more; NULL: none. */
+/* Take the first one from the list. Returns NULL if it is empty. */
 static struct cut_off *take(struct rowlock_client *client)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =

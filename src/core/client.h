@@ -156,7 +156,8 @@ struct rowlock_client {
 	uint64_t connect_timeout_ms;
 	uint64_t call_timeout_ms;
 	uint64_t row_idle_ms;
-	uint64_t row_slice_ms; /* of a wait in the server */
+	uint64_t row_slice_ms; /* of a wait in the server; on MariaDB it is
+				  longer (api/options.c) */
 	uint64_t reap_interval_ms;
 	uint64_t handover_ms; /* if either is 0: no hand-over */
 	uint64_t handover_passes;

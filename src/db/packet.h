@@ -63,10 +63,11 @@ size_t rlk_packet_answered(const struct rlk_packet *packet);
 uint64_t rlk_packet_affected(const struct rlk_packet *packet, int statement);
 uint64_t rlk_packet_insert_id(const struct rlk_packet *packet, int statement);
 
-/** How many rows an answered INSERT ... ON DUPLICATE KEY UPDATE made. A row
- *  that was there counts as two affected ones if the update, or a trigger,
- *  changed it (MySQL manual, "INSERT ... ON DUPLICATE KEY UPDATE Statement").
- */
+/** How many rows an answered INSERT ... ON DUPLICATE KEY UPDATE of several rows
+ *  made. A row that was there counts as two affected ones if the update, or a
+ *  trigger, changed it (MySQL manual, "INSERT ... ON DUPLICATE KEY UPDATE
+ *  Statement"). For an INSERT of one row the server does not tell how many were
+ *  there: it has made its row if just one is affected. */
 uint64_t rlk_packet_made(const struct rlk_packet *packet, int statement);
 
 /** Call @fn for each row of its result, with up to RLK_STMT_COLUMNS columns

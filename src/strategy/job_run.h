@@ -11,9 +11,9 @@
  * has had it since its claim, and a claim sees what was noted before its lease
  * was granted. No clock is needed for that.
  *
- * As for strategies: no mutex held, may block until @conn's deadline. Each call
- * is one transaction, and may be repeated after any fault: it finds what an
- * earlier one has done.
+ * As for strategies: no mutex held, may block until @conn's deadline. A claim
+ * and an end are one transaction each. Each call may be repeated after any
+ * fault: it finds what an earlier one has done.
  */
 
 #include "strategy/strategy.h"

@@ -3,9 +3,10 @@
 #define RLK_STRATEGY_PAGE_H
 
 /*
- * Tables are read in pages, in the order of the primary key: each is one
- * statement, so that no answer is as long as a table. Each row is noted; where
- * a page ended the next one begins.
+ * Tables are read in pages, in the order of a key: each is one statement, so
+ * that no answer is as long as a table. Each row is noted by its name, and a
+ * number that tells apart those of a name; the next page begins behind the last
+ * row of the one before.
  */
 
 #include <rowlock.h>

@@ -28,6 +28,13 @@ static struct rowlock_run day(void)
 				     .until_us = DAY_US };
 }
 
+static int work(struct rowlock *lock, void *arg)
+{
+	assert_true(rowlock_held(lock));
+	++*(int *) arg;
+	return *(int *) arg == 1 ? 5 : 0;
+}
+
 FAKE("a success gives the lease back, and ends the window")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
@@ -331,9 +338,16 @@ FAKE("what cannot be served is refused")
 	bad[3].from_us = INT64_MAX - DAY_US;
 	bad[3].until_us = INT64_MAX;
 	bad[4].size = 16;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_code(rowlock_once_begin(lock, &bad[i], &err),
 			    ROWLOCK_EINVAL, &err);
+		assert_non_null(
+		    strstr(err.message, "begin 'job' (lease) on fake:3306: "));
+		assert_code(rowlock_execute_once(client, "job", NULL, &bad[i],
+						 0, work, NULL, &err),
+			    ROWLOCK_EINVAL, &err);
+		assert_non_null(strstr(err.message, "execute 'job': "));
+	}
 	assert_code(rowlock_once_begin(lock, NULL, &err), ROWLOCK_EINVAL, &err);
 	assert_code(rowlock_once_begin(NULL, &run, &err), ROWLOCK_EINVAL, &err);
 	assert_code(rowlock_once_begin(row, &run, &err), ROWLOCK_ENOTHELD,
@@ -380,13 +394,6 @@ FAKE("what was not begun is not ended")
 		    &err);
 	assert_true(rowlock_held(lock));
 	assert_ok(rowlock_release(lock, &err));
-}
-
-static int work(struct rowlock *lock, void *arg)
-{
-	assert_true(rowlock_held(lock));
-	++*(int *) arg;
-	return *(int *) arg == 1 ? 5 : 0;
 }
 
 static int fail_and_lose(struct rowlock *lock, void *arg)

@@ -28,7 +28,8 @@ struct supervision {
 	struct signals *signals;
 	struct guard *guard;
 	bool verbose;
-	const char *or_else; /* than to run rowlock as the command's user */
+	const char *or_else; /* the advice where the command becomes another
+				user's, besides to run rowlock as that user */
 	struct challenge *challenge; /* looks for a heavier candidate, if
 					started */
 	int *ret_told;     /* the last signal that was passed on, or that the
@@ -36,16 +37,16 @@ struct supervision {
 			      (signals_is_fatal()); one that does so for good
 			      stays */
 	bool *ret_started; /* NULL, or set when the command is executed */
-	bool *ret_lost; /* set if the hold was lost meanwhile: a command itself
-			   may end with 124 */
+	bool *ret_lost; /* set if the hold was lost meanwhile: the exit status
+			   does not tell, as a command may end with 124 */
 };
 
 /**
  * Run the command while @lock is held.
  *
- * Returns its exit status as a shell would tell it; EXIT_KILLED and the signal
- * that was passed on to it, and ended it; EXIT_LOST: it was ended,
- * or not started, as the lock was lost or about to be; EXIT_FAILED.
+ * Returns its exit status as a shell would tell it; EXIT_KILLED plus the signal
+ * that was passed on to it, and ended it; EXIT_LOST: it was ended, or not
+ * started, as the lock was lost or about to be; EXIT_FAILED.
  */
 int supervise(const struct supervision *supervision);
 
