@@ -7,6 +7,7 @@
 
 #include "api/options.h"
 #include "api/release.h"
+#include "background/abandoned.h"
 #include "background/cut_off.h"
 #include "background/keeper.h"
 #include "background/receipts.h"
@@ -276,6 +277,19 @@ static void drop_abandoned(struct rowlock_client *client)
 	}
 }
 
+/* A released lock that has a keep does not die with the session. */
+static void end_keeps(struct rowlock_client *client, int64_t until_ms)
+{
+	struct rlk_conn *conn =
+	    client->has_keeps && !rlk_list_empty(&client->abandoned)
+		? last_conn(client, until_ms)
+		: NULL;
+
+	if (conn)
+		rlk_abandoned_leave_keeps(client, conn);
+	rlk_pool_put(client->pool, conn);
+}
+
 /* Blocks at most until the call's deadline, even if the server hangs. */
 static void close_connections(struct rowlock_client *client, int64_t until_ms)
 {
@@ -283,6 +297,7 @@ static void close_connections(struct rowlock_client *client, int64_t until_ms)
 
 	if (!client->pool)
 		return;
+	end_keeps(client, until_ms);
 	close_sessions(client, until_ms);
 	rlk_cut_off_forget(client);
 	drop_abandoned(client);

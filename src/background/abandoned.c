@@ -126,28 +126,38 @@ static bool dies_by_itself(struct rowlock_client *client,
 	       client->session.id != hold->session;
 }
 
-static enum rlk_fault remove_row(struct rowlock_client *client,
-				 struct rlk_hold *hold)
+static enum rlk_fault remove_row_on(struct rlk_conn *conn,
+				    const struct rlk_hold *hold,
+				    bool *ret_found)
 {
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rowlock_errinfo error;
-	struct rlk_conn *conn;
 	enum rlk_fault fault = RLK_DONE;
 	bool kept = false;
-	bool found = false;
 
-	if (rlk_client_chore_conn(client, RLK_BAY_CONTROL, &conn))
-		return RLK_FAILED;
 	/* One that delays is left by a loss only. */
 	if (rlk_hold_is_kept(hold) && hold->upkeep->keep.row.keeps_ms)
 		fault = rlk_keep_release(
 		    conn, &request, &hold->upkeep->keep.row, &kept, &error);
 	if (!fault && !kept)
-		fault = hold->name->strategy->release(conn, &request, &found,
+		fault = hold->name->strategy->release(conn, &request, ret_found,
 						      &error);
 	if (!fault && !kept && rlk_hold_is_kept(hold))
 		fault =
 		    rlk_session_close(conn, hold->upkeep->keep.row.id, &error);
+	return fault;
+}
+
+static enum rlk_fault remove_row(struct rowlock_client *client,
+				 struct rlk_hold *hold)
+{
+	struct rlk_conn *conn;
+	enum rlk_fault fault;
+	bool found = false;
+
+	if (rlk_client_chore_conn(client, RLK_BAY_CONTROL, &conn))
+		return RLK_FAILED;
+	fault = remove_row_on(conn, hold, &found);
 	rlk_pool_put(client->pool, conn);
 	if (fault)
 		return fault;
@@ -282,4 +292,22 @@ void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms)
 					     RLK_CHORES_RETRY_MS);
 	}
 	rlk_mutex_unlock(&client->mutex);
+}
+
+void rlk_abandoned_leave_keeps(struct rowlock_client *client,
+			       struct rlk_conn *conn)
+{
+	enum rlk_fault fault = RLK_DONE;
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &client->abandoned)
+	{
+		const struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+		bool found = false;
+
+		if (!fault && rlk_hold_is_kept(hold) && !hold->reason)
+			fault = remove_row_on(conn, hold, &found);
+	}
 }

@@ -18,4 +18,10 @@
  */
 void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms);
 
+/** The client ends, and its threads have: end the rows of released locks that
+ *  belong to a keep, and so live on without the client's session. One try, on
+ *  @conn. */
+void rlk_abandoned_leave_keeps(struct rowlock_client *client,
+			       struct rlk_conn *conn);
+
 #endif

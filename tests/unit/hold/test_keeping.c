@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "background/cut_off.h"
 #include "hold/handle.h"
 #include "test.h"
 
@@ -77,6 +78,49 @@ FAKE("a keep without an answer is a wait that timed out")
 		fake_person_end(bob);
 		fake_end(lock, client);
 	}
+}
+
+/* The grant was first. */
+FAKE("a cancel while the name is kept comes too late")
+{
+	struct rowlock_client *client = client_with_session();
+	struct rowlock *lock = keeping_lock(client);
+	struct fake_person *bob = fake_person();
+
+	fake_next(FAKE_KEEP_TAKE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 500);
+	fake_await(FAKE_KEEP_TAKE, 1);
+	assert_int_equal(rowlock_cancel(lock), 1);
+	fake_let(FAKE_KEEP_TAKE);
+	assert_ok(fake_hear(bob, &err));
+	assert_int_equal(rowlock_held(lock), 1);
+	fake_tell(bob, FAKE_DO_RELEASE, lock, 0);
+	assert_ok(fake_hear(bob, &err));
+	/* The next acquire is not touched. */
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, "job", &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+	fake_person_end(bob);
+	fake_end(lock, client);
+}
+
+FAKE("a cancel ends an acquire whose grant is lost before it is kept")
+{
+	struct rowlock_client *client = client_with_session();
+	struct rowlock *lock = keeping_lock(client);
+	struct fake_person *bob = fake_person();
+
+	fake_next(FAKE_KEEP_TAKE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 500);
+	fake_await(FAKE_KEEP_TAKE, 1);
+	assert_int_equal(rowlock_cancel(lock), 1);
+	fake_lease_remove("job");
+	fake_let(FAKE_KEEP_TAKE);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
+	assert_int_equal(rowlock_held(lock), 0);
+	expect_free(client);
+	fake_person_end(bob);
+	fake_end(lock, client);
 }
 
 /* Its row may be there since it was sent: its time counts from then, not from
@@ -193,6 +237,28 @@ FAKE("the chores remove a released lock that delays, and its keep")
 	assert_int_equal(fake_count(FAKE_KEEP_RELEASE), 0);
 	expect_free(client);
 	fake_end(lock, client);
+}
+
+/* The chores are busy, so the row is left to the end of the client. */
+FAKE("a client that ends leaves no keep of a released lock")
+{
+	struct rowlock_client *client = client_with_session();
+	struct rowlock *lock = delaying_lock(client);
+	uint64_t keep;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	keep = fake_call(FAKE_KEEP_TAKE, 0).id;
+	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
+	rlk_cut_off_note(client, &(struct rlk_mark){ .id = 7 });
+	fake_await(FAKE_FENCE, 1);
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
+						      .skip = true,
+						      .result = RLK_UNKNOWN,
+						      .ms = 6000 });
+	rowlock_client_free(client);
+	assert_false(fake_session_there(keep));
+	assert_true(fake_lease("job") == 0);
+	rowlock_free(lock);
 }
 
 FAKE("a lost lock leaves its row to the delay")
