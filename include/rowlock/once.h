@@ -104,9 +104,9 @@ enum rowlock_once_outcome {
  * so whether the success is noted, and the lock released, is not known. Another
  * may have the lock by now: rowlock_held() is 0, and the lost callback runs.
  * Call again, which finds out, and notes the success if it is not noted;
- * rowlock_release() gives up: it is 0 if nobody else can have taken the lock
- * before that end, or that release, else ROWLOCK_EUNKNOWN. Other errors of the
- * server: the success is not noted, as the server is out of
+ * rowlock_release() gives up: it is 0 if nobody else had taken the lock before
+ * that end, or that release, and ROWLOCK_EUNKNOWN if that is not known. Other
+ * errors of the server: the success is not noted, as the server is out of
  * reach or refuses it, or as the run's row is gone (ROWLOCK_EDB); the lock is
  * still held: call again, or rowlock_release().
  *

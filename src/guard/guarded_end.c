@@ -203,14 +203,15 @@ static void note_may_come(struct rlk_guarded *guarded)
 	rlk_mutex_unlock(&client->mutex);
 }
 
-/* Nobody asks for its outcome again, so the chores delete what may be left. */
-static void give_up(struct rlk_guarded *guarded)
+/* A commit that gives back the lock may have done so. Nobody asks for its
+ * outcome again, so the chores delete what may be left. */
+static void give_up(struct rlk_guarded *guarded, const char *reason)
 {
 	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
 	    rlk_guard(&guarded->lock->name->client->mutex);
 
 	rlk_hold_doubt_locked(guarded->hold);
-	rlk_hold_lose_locked(guarded->hold, RLK_MAY_BE_GONE);
+	rlk_hold_lose_locked(guarded->hold, reason);
 }
 
 static int fail_unknown(const struct rlk_guarded *guarded, const char *words,
@@ -227,7 +228,7 @@ static int fail_unanswered(struct rlk_guarded *guarded,
 			   struct rowlock_errinfo *reterr)
 {
 	if (guarded->guard.releases)
-		give_up(guarded);
+		give_up(guarded, RLK_MAY_BE_GONE);
 	else
 		note_may_come(guarded);
 	return fail_unknown(
@@ -252,7 +253,10 @@ static int judge(struct rlk_guarded *guarded,
 	case RLK_GUARD_ROW_IS_GONE:
 		break;
 	}
-	rlk_hold_lose(guarded->hold, RLK_ROW_IS_GONE);
+	if (guarded->guard.releases)
+		give_up(guarded, RLK_ROW_IS_GONE);
+	else
+		rlk_hold_lose(guarded->hold, RLK_ROW_IS_GONE);
 	return fail_unknown(guarded,
 			    "not known, for the hold is lost; look at the data "
 			    "for what became of it",

@@ -143,6 +143,7 @@ LOST("a release of what is gone is not known")
 		    ROWLOCK_EUNKNOWN, &err);
 	assert_int_equal(balance(scene), 100);
 	assert_int_equal(rowlock_held(scene->lock), 0);
+	assert_code(rowlock_release(scene->lock, &err), ROWLOCK_EUNKNOWN, &err);
 }
 
 CASE_MAIN(test_main)

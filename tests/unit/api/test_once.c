@@ -122,11 +122,12 @@ FAKE("an end that stays unknown is read by the next call")
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
 
+/* No beat comes in between, after which the looks leave it out. */
 static const struct fake_answer unknown_then_late = { .given = true,
 						      .result = RLK_UNKNOWN,
-						      .ms = 11000 };
+						      .creep_ms = 11000 };
 static const struct fake_answer never_sent = {
-	.given = true, .skip = true, .result = RLK_UNKNOWN, .ms = 11000
+	.given = true, .skip = true, .result = RLK_UNKNOWN, .creep_ms = 11000
 };
 
 /* Its lease may be another's by then. */
@@ -462,6 +463,24 @@ FAKE("execute gives back no level of another handle")
 	assert_false(fake_job.succeeded);
 	assert_ok(rowlock_release(other, &err));
 	fake_lock_end(other);
+}
+
+static void end_and_break(struct rowlock *lock, void *arg)
+{
+	struct rowlock_run *run = arg;
+
+	end_unknown(lock, run, never_sent);
+	fake_lease_break("job");
+}
+
+FAKE("a function that may have given its lock back was not surely protected")
+{
+	FAKE_CLIENT();
+	struct rowlock_run run = day();
+
+	assert_code(
+	    rowlock_execute(client, "job", NULL, 0, end_and_break, &run, &err),
+	    ROWLOCK_EUNKNOWN, &err);
 }
 
 /* The answer to the end is lost for longer than a call, and comes later. */
