@@ -257,7 +257,7 @@ static int fail_claim(struct rowlock *lock, struct rlk_hold *hold,
 		return fail(lock, "begin", ROWLOCK_EOVER,
 			    "the server's time is not within the window, "
 			    "which may be over since the wait began; choose "
-			    "the next one by rowlock_server_time()",
+			    "the next one by the server's clock",
 			    reterr);
 	default:
 		rlk_hold_lose(hold, RLK_ROW_IS_GONE);
@@ -468,7 +468,7 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 	    (!mine.id || !mine.attempt || how > ROWLOCK_ONCE_NOT_STARTED))
 		refused = fail(lock, "end", ROWLOCK_EINVAL,
 			       "the run was not begun, or there is no such "
-			       "end; give the run as rowlock_once_begin() has "
+			       "end; give the run as its begin has "
 			       "left it",
 			       reterr);
 	if (refused)
