@@ -283,8 +283,10 @@ struct rowlock_options {
 	 *  for longer than the TTL, its thread ended) nobody gets the name for
 	 *  this long: 1 to 2,592,000,000 (30 days). In that time what it has
 	 *  sent to other systems arrives, or is given up. A release frees the
-	 *  name at once; so does rowlock_break(), and the end by max_hold_ms.
-	 *  The row is ROWLOCK_STATE_KEPT meanwhile. Not with at_least_ms.
+	 *  name at once, and so do rowlock_free() and rowlock_break(); when
+	 *  max_hold_ms is over the name is free, whatever happened before.
+	 *  The row is ROWLOCK_STATE_KEPT meanwhile. Not with at_least_ms. The
+	 *  options of the outermost level count for a hold with several.
 	 *  It costs the same, is for the same locks, and knows the end of the
 	 *  time in the same way. Default: no delay. */
 	uint64_t delay_after_loss_ms;

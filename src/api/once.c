@@ -250,8 +250,8 @@ static int fail_claim(struct rowlock *lock, struct rlk_hold *hold,
 	case RLK_CLAIM_SPENT:
 		return fail(lock, "begin", ROWLOCK_EOVER,
 			    "no run of this window has succeeded, and it has "
-			    "had as many as it may: look in job_run for how "
-			    "they ended, or raise most",
+			    "had as many as it may; 'rowlock jobs --history' "
+			    "shows them",
 			    reterr);
 	case RLK_CLAIM_AWAY:
 		return fail(lock, "begin", ROWLOCK_EOVER,

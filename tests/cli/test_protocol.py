@@ -130,9 +130,22 @@ class Lost(ProtocolTest):
         if told["event"] == "held":  # else the machine is slow
             told = self.told(process)
         self.assertEqual((told["event"], told["reason"]), ("lost", "silence"))
-        # The library has not told a loss: it is still held.
-        self.assertEqual(self.finish(process)[0], 124)
-        self.fake.expect("free")
+        # The library has not told a loss: it is still held, and is left to its
+        # deadline, as a release would let another have it at once.
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 124)
+        self.assertIn("'j' stays locked for up to 1.0s: it was about to be lost", err)
+        self.assertEqual({"release", "free", "client_free"} & set(self.fake.seen), set())
+
+    def test_one_that_delays_takes_the_end_of_its_input_for_a_death(self):
+        for words, freed in (([], True), (["--delay-after-loss=1h"], False)):
+            self.fake.seen.clear()
+            process = self.start_hold(*words, "j")
+            self.assertEqual(self.told(process)["event"], "held")
+            self.assertEqual(self.finish(process)[0], 0)
+            if freed:
+                self.fake.expect("client_free")
+        self.assertEqual({"release", "free"} & set(self.fake.seen), set())
 
     def test_one_that_reaches_its_maximum_is_not_told_as_silence(self):
         self.fake.answers["acquire"] = ["remaining 900", "reply 0"]

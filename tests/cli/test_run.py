@@ -538,6 +538,44 @@ class Loss(ToolTest):
         self.assertIn("about to be lost", err)
         self.assertNotIn("was lost", err)
 
+    FREED = {"release", "free", "client_free"}
+
+    def test_a_lock_that_delays_is_not_freed_while_it_is_about_to_be_lost(self):
+        for words, freed in (([], True), (["--delay-after-loss=1h"], False)):
+            self.fake.seen.clear()
+            process, pidfds = self.stubborn("-t", "100s", *words)
+            self.see(process, "frozen 10000")
+            self.assertEqual(process.stdout.readline(), "TERM\n")
+            self.fake.say("frozen 2000")
+            self.gone(pidfds)
+            self.assertEqual(process.wait(patience()), 124)
+            if freed:
+                self.fake.expect("client_free")
+        self.assertEqual(self.FREED & set(self.fake.seen), set())
+        self.assertIn("'j' stays locked for up to 1h01m: it was about to be lost",
+                      process.stderr.read())
+
+    def test_a_lock_that_delays_is_not_freed_when_its_command_is_killed(self):
+        for words, job, code, freed in (
+                (["--delay-after-loss=1h"], "exit 9", 9, True),
+                ([], "kill -9 $$", 137, True),
+                (["--delay-after-loss=1h"], "kill -9 $$", 137, False)):
+            self.fake.seen.clear()
+            got, _, err = self.run_tool("run", *words, "j", "sh", "-c", job)
+            self.assertEqual(got, code, err)
+            if freed:
+                self.fake.expect("client_free")
+            self.assertEqual("its command was killed" in err, not freed)
+        self.assertEqual(self.FREED & set(self.fake.seen), set())
+
+    def test_a_lock_that_delays_is_freed_when_a_signal_was_passed_on(self):
+        process = self.start("run", "--delay-after-loss=1h", "j", "bash", "-c",
+                             "echo; exec sleep 1000")
+        self.assertEqual(process.stdout.readline(), "\n")
+        process.terminate()
+        self.assertEqual(process.wait(patience()), -signal.SIGTERM)
+        self.fake.expect("release")
+
     def test_an_end_at_the_maximum_is_told_as_that(self):
         process, pidfds = self.stubborn("-t", "100s", "--max=50s")
         self.see(process, "frozen 10000")

@@ -23,7 +23,7 @@ LITERAL = r'"((?:[^"\\\n]|\\.)*)"'
 JOINED = rf'(?:{LITERAL}\s*(?:PRIu64\s*)?)+'
 
 # Who says something, and which of the arguments is the format.
-FORMAT_AT = {'report': 1, 'command_misused': 1, 'report_for_now': 1,
+FORMAT_AT = {'report': 1, 'report_event': 3, 'command_misused': 1, 'report_for_now': 1,
              'notify_status': 0, 'fail': 2, 'snprintf': 2, 'refuse': 0,
              'say': 0, 'die': 1}
 # What is put together here is said elsewhere.

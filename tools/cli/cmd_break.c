@@ -25,17 +25,29 @@ static const struct option options[] = {
 	COMMON_OPTIONS,
 };
 
+/* A rowlock_log_fn. The library's log says what was broken. */
+static void on_log(enum rowlock_log_level level, const char *message, void *arg)
+{
+	if (level == ROWLOCK_LOG_INFO)
+		report_event(JOURNAL_BROKEN, arg, level, "%s", message);
+	else
+		report_log(level, message, NULL);
+}
+
 static int break_hold(const struct common *common,
 		      enum rowlock_strategy strategy, const char *name)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
+	struct rowlock_client_options asks = command_client_options(common);
 	struct rowlock_errinfo error;
-	int code = command_open(common, &client);
 	int r;
 
-	if (code != 0)
-		return code;
-	r = rowlock_break(client, strategy, name, &error);
+	asks.flags |= ROWLOCK_NO_REAPER;
+	asks.log = on_log;
+	asks.log_arg = (void *) name;
+	r = connection_open(&common->connection, asks, &client, &error);
+	if (r == 0)
+		r = rowlock_break(client, strategy, name, &error);
 	if (r == ROWLOCK_ENOTHELD) {
 		report(ROWLOCK_LOG_INFO, "nobody holds '%s' (%s) on %s", name,
 		       strategy_word(strategy), rowlock_client_server(client));
@@ -45,7 +57,6 @@ static int break_hold(const struct common *common,
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
 		return EXIT_FAILED;
 	}
-	/* The library's log says what was broken. */
 	return EXIT_DONE;
 }
 

@@ -232,7 +232,8 @@ static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 	if (signal)
 		return task_release(task, &acquisition, EXIT_KILLED + signal);
 	code = task_run(task, &acquisition, signals, &guard);
-	*ret_over = is_over(elect, code);
+	/* Another command must not run beside one that runs on. */
+	*ret_over = is_over(elect, code) || acquisition.stays;
 	if (*ret_over && task->lost) {
 		guard_stop(&guard);
 		acquisition_leave(&acquisition, code);

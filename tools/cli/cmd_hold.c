@@ -80,7 +80,7 @@ static int hold(struct request *request, struct signals *signals,
 	else if (acquisition.result < 0)
 		holding_fail(&holding);
 	output_fini(&holding.output);
-	if (request->task.lost)
+	if (request->task.lost || acquisition.stays)
 		acquisition_leave(&acquisition, code);
 	return code;
 }

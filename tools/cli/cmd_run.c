@@ -73,7 +73,7 @@ static int run(struct request *request, struct signals *signals,
 	if (code >= 0)
 		return code;
 	code = task_run(&request->task, &acquisition, signals, guard);
-	if (request->task.lost) {
+	if (request->task.lost || acquisition.stays) {
 		guard_stop(guard);
 		acquisition_leave(&acquisition, code);
 	}

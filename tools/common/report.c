@@ -16,10 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "journal.h"
 #include "outbox.h"
 #include "text.h"
 #include "words.h"
@@ -44,44 +44,22 @@ static void fill_standard_descriptors(void)
 	}
 }
 
-/* Is stderr the stream that systemd made for us (systemd.exec(5))? */
-static bool is_journal(void)
-{
-	const char *stream = getenv("JOURNAL_STREAM");
-	unsigned long long device, inode;
-	struct stat st;
-
-	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
-	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device &&
-	       st.st_ino == inode;
-}
-
 void report_init(const char *program, enum report_style style)
 {
 	fill_standard_descriptors();
 	report_program = program;
 	report_how = style;
-	is_for_journal = is_journal();
+	is_for_journal = journal_is_stderr();
 	outbox_init();
 	atexit(report_flush);
 }
 
-/* Those of sd-daemon(3): err, warning, info, debug. */
 const char *report_priority(enum rowlock_log_level level)
 {
-	if (!is_for_journal)
-		return "";
-	switch (level) {
-	case ROWLOCK_LOG_ERROR:
-		return "<3>";
-	case ROWLOCK_LOG_WARNING:
-		return "<4>";
-	case ROWLOCK_LOG_DEBUG:
-		return "<7>";
-	case ROWLOCK_LOG_INFO:
-		break;
-	}
-	return "<6>";
+	static const char heads[][4] = { "<0>", "<1>", "<2>", "<3>",
+					 "<4>", "<5>", "<6>", "<7>" };
+
+	return is_for_journal ? heads[journal_priority(level)] : "";
 }
 
 static void put_head(FILE *out, enum rowlock_log_level level)
@@ -273,6 +251,25 @@ void report(enum rowlock_log_level level, const char *format, ...)
 		return;
 	}
 	put_line(level, message);
+}
+
+void report_event(enum journal_event event, const char *name,
+		  enum rowlock_log_level level, const char *format, ...)
+{
+	_cleanup_(text_freep) char *message = NULL, *said = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&message, format, args);
+	va_end(args);
+	if (n < 0) {
+		message = NULL;
+		return;
+	}
+	said = is_for_journal ? in_our_words(message) : NULL;
+	if (!said || !journal_send(event, level, report_program, name, said))
+		put_line(level, message);
 }
 
 void report_log(enum rowlock_log_level level, const char *message, void *arg)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/macro.h"
+#include "journal.h"
 
 /** How a line begins. If stderr goes to systemd's journal, a priority comes
  *  first, and the journal dates it: "<3>rowlock: message", "<3>message". */
@@ -33,6 +34,12 @@ const char *report_priority(enum rowlock_log_level level);
  *  next one. */
 void report(enum rowlock_log_level level, const char *format, ...)
     RLK_PRINTF(2, 3);
+
+/** report() for @event of the lock @name, which may be NULL. Where stderr leads
+ *  to systemd's journal, it is an entry with fields. */
+void report_event(enum journal_event event, const char *name,
+		  enum rowlock_log_level level, const char *format, ...)
+    RLK_PRINTF(4, 5);
 
 /**
  * Write a line on a terminal of @columns that stays until the next one, or

@@ -76,6 +76,9 @@ needs_galera='
 file /usr/lib/galera/libgalera_smm.so galera-4
 command wsrep_sst_rsync mariadb-server
 command rsync rsync'
+needs_units='
+command debootstrap debootstrap
+command systemd-nspawn systemd-container'
 needs_docker='
 command docker docker.io'
 needs_compose='

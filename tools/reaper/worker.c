@@ -83,11 +83,11 @@ static int pass(struct rowlock_client *client, unsigned int batch,
 	r = rowlock_reap(client, &options, &result, reterr);
 	total = result.evicted + result.swept + result.tokens;
 	if (total > 0)
-		report(ROWLOCK_LOG_INFO,
-		       "evicted %" PRIu64 " sessions, swept %" PRIu64
-		       " leases, removed %" PRIu64 " tokens on %s",
-		       result.evicted, result.swept, result.tokens,
-		       rowlock_client_server(client));
+		report_event(JOURNAL_EVICTED, NULL, ROWLOCK_LOG_INFO,
+			     "evicted %" PRIu64 " sessions, swept %" PRIu64
+			     " leases, removed %" PRIu64 " tokens on %s",
+			     result.evicted, result.swept, result.tokens,
+			     rowlock_client_server(client));
 	if (result.more)
 		report(ROWLOCK_LOG_INFO,
 		       "the minute of a pass is up, and there may be more on "
@@ -154,8 +154,8 @@ static void note_result(struct state *state, int code,
 		notify_status("Removed %" PRIu64 " rows so far",
 			      state->removed);
 	} else if (code != state->trouble) {
-		report(ROWLOCK_LOG_WARNING, "%s; trying again until it works",
-		       error->message);
+		report_event(JOURNAL_AWAY, NULL, ROWLOCK_LOG_WARNING,
+			     "%s; trying again until it works", error->message);
 		notify_status("Waiting: %s", error->message);
 	}
 	state->trouble = code;

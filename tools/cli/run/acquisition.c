@@ -425,7 +425,8 @@ void acquisition_leave(struct acquisition *acquisition, int code)
 	pthread_t thread;
 
 	done.fd = acquisition->done_fd = eventfd(0, EFD_CLOEXEC);
-	if (done.fd >= 0 &&
+	/* A release would let another have it at once. */
+	if (!acquisition->stays && done.fd >= 0 &&
 	    pthread_create(&thread, NULL, free_all, acquisition) == 0)
 		pace_poll(&done, 1, LEAVE_MS);
 	report_flush();

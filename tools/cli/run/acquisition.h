@@ -45,6 +45,9 @@ struct acquisition {
 	struct rowlock_client *client;
 	struct hold hold;
 	uint64_t waited_ms;
+	/* Why a lock that is held still is not released, but ends by itself
+	 * with its TTL; or NULL. */
+	const char *stays;
 
 	/* Private. */
 	struct onlooker onlooker;
@@ -71,8 +74,9 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals);
 void acquisition_sight(struct acquisition *acquisition, char *ret_text);
 
 /**
- * The lock was lost: free the handle and the client if that is quick, as it is
- * if the server answers, and end the process with @code in any case.
+ * The lock was lost, or stays: end the process with @code. A lock that does not
+ * stay is freed, and the client, if that is quick, as it is if the server
+ * answers.
  */
 void acquisition_leave(struct acquisition *acquisition, int code)
     __attribute__((noreturn));

@@ -28,7 +28,8 @@
 /* The ends of a hold. */
 enum end {
 	END_NONE,
-	END_ASKED,  /* by the program, or the end of the input */
+	END_ASKED,  /* by the program */
+	END_INPUT,  /* by the end of the input */
 	END_SIGNAL, /* by a signal */
 	END_LOST,   /* the lock is lost */
 	END_NEAR,   /* it is about to be lost: not renewed, or its maximum */
@@ -109,7 +110,7 @@ static enum end take_input(struct holding *holding, struct pollfd *input)
 	}
 	/* A socket that was reset is at its end as well. */
 	if (n <= 0)
-		return END_ASKED;
+		return END_INPUT;
 	if (!holding->task->json)
 		return END_NONE;
 	asked = protocol_take(&holding->input, holding->task, text, (size_t) n,
@@ -214,10 +215,11 @@ static void tell_ended(struct holding *holding, const char *why)
 		     "was lost (%s): look at what was done under it since",
 		     why) >= 0)
 		tell_loss(holding, "ended", words);
-	report(ROWLOCK_LOG_ERROR,
-	       "hold: the lock '%s' on %s was lost (%s): look at what was done "
-	       "under it since",
-	       holding->task->name, holding->acquisition->hold.server, why);
+	report_event(
+	    JOURNAL_LOST, holding->task->name, ROWLOCK_LOG_ERROR,
+	    "hold: the lock '%s' on %s was lost (%s): look at what was done "
+	    "under it since",
+	    holding->task->name, holding->acquisition->hold.server, why);
 }
 
 static void tell_near(struct holding *holding)
@@ -251,16 +253,25 @@ static int end_by(struct holding *holding, enum end end)
 		return EXIT_LOST;
 	case END_NEAR:
 		tell_near(holding);
-		report(ROWLOCK_LOG_ERROR,
-		       "hold: the lock '%s' on %s is about to be lost (%s): it "
-		       "is given up",
-		       task->name, server, deadline_words(&holding->deadline));
+		report_event(
+		    JOURNAL_LOST, task->name, ROWLOCK_LOG_ERROR,
+		    "hold: the lock '%s' on %s is about to be lost (%s): it "
+		    "is given up",
+		    task->name, server, deadline_words(&holding->deadline));
+		/* The program has the time until the deadline. */
+		holding->acquisition->stays = "it was about to be lost";
 		task->lost = true;
 		return EXIT_LOST;
 	case END_SIGNAL:
 		tell_loss(holding, "signal",
 			  "is released: a signal asks for that");
 		return EXIT_DONE;
+	case END_INPUT:
+		/* With --json a program says 'release', unless it died. */
+		if (task->json && task->lock.delay_after_loss_ms)
+			holding->acquisition->stays =
+			    "its program ended without 'release'";
+		break;
 	case END_ASKED:
 	case END_NONE:
 		break;
@@ -275,7 +286,7 @@ static void tell_release(struct holding *holding)
 	const struct task *task = holding->task;
 	const char *message = acquisition->error.message;
 
-	if (!task->json || holding->told)
+	if (!task->json || holding->told || acquisition->stays)
 		return;
 	if (acquisition->result == ROWLOCK_ELOST)
 		add_last(holding, protocol_lost(task, "ended", message));

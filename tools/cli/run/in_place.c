@@ -94,11 +94,12 @@ static void hold(struct keeper *keeper, struct acquisition *acquisition)
 	tell(keeper, &word);
 	task->lost = word.code < 0 && watch(keeper);
 	if (task->lost)
-		report(ROWLOCK_LOG_ERROR,
-		       "%s: the lock '%s' on %s was lost (%s); the command "
-		       "runs on without it",
-		       task->title, task->name, acquisition->hold.server,
-		       hold_loss(acquisition->hold.lock));
+		report_event(
+		    JOURNAL_LOST, task->name, ROWLOCK_LOG_ERROR,
+		    "%s: the lock '%s' on %s was lost (%s); the command "
+		    "runs on without it",
+		    task->title, task->name, acquisition->hold.server,
+		    hold_loss(acquisition->hold.lock));
 	rowlock_on_lost(acquisition->hold.lock, NULL, NULL);
 	task_release(task, acquisition, EXIT_DONE);
 	if (task->lost)

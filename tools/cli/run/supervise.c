@@ -91,16 +91,18 @@ static void end_by_term(const struct run *run, uint64_t remaining)
 	/* A stopped process would not see it. */
 	child_signal(&run->child, SIGCONT);
 	if (remaining > 0)
-		report(ROWLOCK_LOG_ERROR,
-		       "%s: the lock '%s' on %s is about to be lost (%s): "
-		       "sending SIGTERM",
-		       run->plan->title, run->plan->name, run->plan->server,
-		       deadline_words(&run->deadline));
+		report_event(
+		    JOURNAL_LOST, run->plan->name, ROWLOCK_LOG_ERROR,
+		    "%s: the lock '%s' on %s is about to be lost (%s): "
+		    "sending SIGTERM",
+		    run->plan->title, run->plan->name, run->plan->server,
+		    deadline_words(&run->deadline));
 	else
-		report(ROWLOCK_LOG_ERROR,
-		       "%s: the lock '%s' on %s was lost (%s): sending SIGTERM",
-		       run->plan->title, run->plan->name, run->plan->server,
-		       hold_loss(run->plan->lock));
+		report_event(
+		    JOURNAL_LOST, run->plan->name, ROWLOCK_LOG_ERROR,
+		    "%s: the lock '%s' on %s was lost (%s): sending SIGTERM",
+		    run->plan->title, run->plan->name, run->plan->server,
+		    hold_loss(run->plan->lock));
 	if (!sent)
 		tell_refused(run, SIGTERM);
 }
@@ -318,17 +320,39 @@ static void note_key(struct run *run)
 	}
 }
 
+/* Did a signal that was not passed on end the command? */
+static bool died(const struct run *run)
+{
+	return run->child.killed &&
+	       !sigismember(&run->passed, run->child.killed);
+}
+
 /* End as the command ended: by its signal, if that was passed on. */
 static int status(const struct run *run)
 {
-	return run->child.killed && sigismember(&run->passed, run->child.killed)
-		   ? EXIT_KILLED + run->child.killed
-		   : run->child.code;
+	return run->child.killed && !died(run) ? EXIT_KILLED + run->child.killed
+					       : run->child.code;
+}
+
+/* Why must the lock not be released, if it is held still? Returns NULL if it
+ * may be. */
+static const char *stays(const struct run *run, bool lost, bool runs_on)
+{
+	if (!rowlock_held(run->plan->lock))
+		return NULL;
+	if (lost && runs_on)
+		return "processes of its command run on";
+	if (!run->plan->delays)
+		return NULL;
+	if (lost && !deadline_is_maximum(&run->deadline))
+		return "it was about to be lost";
+	return !lost && died(run) ? "its command was killed" : NULL;
 }
 
 static int verdict(const struct run *run)
 {
 	bool lost = run->deadline.phase != DEADLINE_WATCH;
+	bool runs_on = !run->child.ended || child_group_is_alive(&run->child);
 	/* A signal may have ended a part of the group only. */
 	pid_t stranger =
 	    lost || run->asked ? reach_stranger(run->child.pid) : 0;
@@ -344,29 +368,30 @@ static int verdict(const struct run *run)
 		       "%s: process %d does not end though it was killed; it "
 		       "has the lock '%s' no more: look at it with ps(1)",
 		       run->plan->title, (int) run->child.pid, run->plan->name);
-	else if (lost && child_group_is_alive(&run->child))
+	else if (lost && runs_on)
 		report(ROWLOCK_LOG_ERROR,
 		       "%s: processes of group %d do not end though they "
 		       "were killed; they have the lock '%s' no more: look at "
 		       "them with ps(1)",
 		       run->plan->title, (int) run->child.pid, run->plan->name);
-	else if (run->plan->verbose && child_group_is_alive(&run->child))
+	else if (run->plan->verbose && runs_on)
 		report(ROWLOCK_LOG_WARNING,
 		       "%s: the command has left processes behind (group "
 		       "%d); they run on without the lock '%s'",
 		       run->plan->title, (int) run->child.pid, run->plan->name);
 	*run->plan->ret_lost = lost;
+	*run->plan->ret_stays = stays(run, lost, stranger || runs_on);
 	return lost ? EXIT_LOST : status(run);
 }
 
 static int start(struct run *run)
 {
 	if (deadline_is_near(&run->deadline, remaining_ms(run))) {
-		report(ROWLOCK_LOG_ERROR,
-		       "%s: the lock '%s' on %s was lost (%s) before the "
-		       "command was started: run it again",
-		       run->plan->title, run->plan->name, run->plan->server,
-		       hold_loss(run->plan->lock));
+		report_event(JOURNAL_LOST, run->plan->name, ROWLOCK_LOG_ERROR,
+			     "%s: the lock '%s' on %s was lost (%s) before the "
+			     "command was started: run it again",
+			     run->plan->title, run->plan->name,
+			     run->plan->server, hold_loss(run->plan->lock));
 		*run->plan->ret_lost = true;
 		return EXIT_LOST;
 	}

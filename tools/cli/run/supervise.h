@@ -39,6 +39,9 @@ struct supervision {
 	bool *ret_started; /* NULL, or set when the command is executed */
 	bool *ret_lost; /* set if the hold was lost meanwhile: the exit status
 			   does not tell, as a command may end with 124 */
+	bool delays;    /* after an unclean end others wait */
+	const char **ret_stays; /* set to the reason if a lock that is held
+				   still must not be released */
 };
 
 /**

@@ -224,6 +224,20 @@ struct acquisition task_acquisition(const struct task *task, char *program,
 	return acquisition;
 }
 
+/* Report the error of a call that needs the lock. Returns the exit code. */
+static int refused(const struct task *task,
+		   const struct acquisition *acquisition, int r)
+{
+	if (r != ROWLOCK_ELOST) {
+		report(ROWLOCK_LOG_ERROR, "%s: %s", task->title,
+		       acquisition->error.message);
+		return EXIT_FAILED;
+	}
+	report_event(JOURNAL_LOST, task->name, ROWLOCK_LOG_ERROR, "%s: %s",
+		     task->title, acquisition->error.message);
+	return EXIT_LOST;
+}
+
 int task_tokens(const struct task *task, struct acquisition *acquisition,
 		uint64_t *ret_tokens)
 {
@@ -231,11 +245,8 @@ int task_tokens(const struct task *task, struct acquisition *acquisition,
 		int r = hold_token(&acquisition->hold, task->names[i],
 				   &ret_tokens[i], &acquisition->error);
 
-		if (r == 0)
-			continue;
-		report(ROWLOCK_LOG_ERROR, "%s: %s", task->title,
-		       acquisition->error.message);
-		return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
+		if (r < 0)
+			return refused(task, acquisition, r);
 	}
 	return -1;
 }
@@ -250,11 +261,7 @@ int task_guard(const struct task *task, struct acquisition *acquisition,
 				     ret_text, ROWLOCK_GUARD_SQL_SIZE,
 				     &acquisition->error);
 
-	if (r == 0)
-		return -1;
-	report(ROWLOCK_LOG_ERROR, "%s: %s", task->title,
-	       acquisition->error.message);
-	return r == ROWLOCK_ELOST ? EXIT_LOST : EXIT_FAILED;
+	return r == 0 ? -1 : refused(task, acquisition, r);
 }
 
 /* A rowlock_list_fn for one row; others are ignored. */
@@ -318,10 +325,11 @@ void task_tell(const struct task *task, const struct acquisition *acquisition,
 	if (!task->common->verbose)
 		return;
 	text_span(acquisition->waited_ms, span);
-	report(ROWLOCK_LOG_INFO,
-	       "%s: acquired '%s' (%s, token %" PRIu64 ") on %s after %s",
-	       task->title, task->name, strategy_word(task->lock.strategy),
-	       token, acquisition->hold.server, span);
+	report_event(JOURNAL_ACQUIRED, task->name, ROWLOCK_LOG_INFO,
+		     "%s: acquired '%s' (%s, token %" PRIu64 ") on %s after %s",
+		     task->title, task->name,
+		     strategy_word(task->lock.strategy), token,
+		     acquisition->hold.server, span);
 	tell_others(task, acquisition);
 }
 
@@ -362,7 +370,9 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		.or_else = task->or_else,
 		.challenge = &challenge,
 		.ret_told = &task->told,
+		.delays = task->lock.delay_after_loss_ms > 0,
 		.ret_lost = &task->lost,
+		.ret_stays = &acquisition->stays,
 		.ret_started = task->job ? &task->job->started : NULL,
 	};
 	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
@@ -418,11 +428,12 @@ static int judge_release(const struct task *task,
 {
 	acquisition->result = r;
 	if (r == ROWLOCK_ELOST && code != EXIT_FAILED) {
-		report(ROWLOCK_LOG_ERROR,
-		       "%s: the lock '%s' on %s was lost before the command "
-		       "ended: look at what it did last (%s)",
-		       task->title, task->name, acquisition->hold.server,
-		       acquisition->error.message);
+		report_event(
+		    JOURNAL_LOST, task->name, ROWLOCK_LOG_ERROR,
+		    "%s: the lock '%s' on %s was lost before the command "
+		    "ended: look at what it did last (%s)",
+		    task->title, task->name, acquisition->hold.server,
+		    acquisition->error.message);
 		return EXIT_LOST;
 	}
 	if (r == ROWLOCK_EUNKNOWN)
@@ -461,9 +472,7 @@ static int end_job(const struct task *task, struct acquisition *acquisition,
 	}
 	if (!done)
 		return judge_release(task, acquisition, r, code);
-	report(ROWLOCK_LOG_ERROR, "%s: %s", task->title,
-	       acquisition->error.message);
-	if (r == ROWLOCK_ELOST)
+	if (refused(task, acquisition, r) == EXIT_LOST)
 		return code == EXIT_FAILED ? code : EXIT_LOST;
 	rowlock_release(lock, NULL);
 	return EXIT_FAILED;
@@ -475,6 +484,10 @@ int task_release(const struct task *task, struct acquisition *acquisition,
 {
 	int r;
 
+	if (acquisition->stays) {
+		r = not_released(task, acquisition, acquisition->stays, code);
+		return task->lost ? code : r;
+	}
 	if (task->lost)
 		return code;
 	if (acquisition->job && acquisition->job->begun)

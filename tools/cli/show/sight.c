@@ -116,13 +116,15 @@ void sight_say(const struct sight *sight, char *ret_text)
 		return;
 	}
 	text_span(sight->held_ms + pace_now_ms() - sight->seen_ms, span);
-	used = (size_t) snprintf(ret_text, SIGHT_SIZE, "held%s%s by %s%s",
-				 sight->age_known ? " for " : "",
-				 sight->age_known ? span : "", sight->holder,
-				 sight->dead   ? ", which is dead"
-				 : sight->kept ? ", which has ended; its name "
-						 "is kept"
-					       : "");
+	/* The row of its session, which names a dead holder, may be gone. */
+	used = (size_t) snprintf(
+	    ret_text, SIGHT_SIZE, "held%s%s by %s%s",
+	    sight->age_known ? " for " : "", sight->age_known ? span : "",
+	    *sight->holder ? sight->holder : "somebody",
+	    sight->dead   ? ", which is dead"
+	    : sight->kept ? ", which has ended; its name is kept: 'rowlock "
+			    "list' shows until when, 'rowlock break' frees it"
+			  : "");
 	if (*sight->info)
 		used += (size_t) snprintf(ret_text + used, SIGHT_SIZE - used,
 					  " (%s)", sight->info);
