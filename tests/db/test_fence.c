@@ -199,7 +199,7 @@ CASE("a number that is another's by now is not killed")
  * server's for one of these, and end a stranger's session. */
 CASE("a number that is something between's is not killed")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *fencer;
@@ -221,7 +221,6 @@ CASE("a number that is something between's is not killed")
 	assert_done(rlk_conn_ping(innocent, &error), &error);
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
-	relay_end(relay);
 }
 
 /* Once the mark is gone, so are the transaction's locks: a thousand rows that

@@ -266,7 +266,7 @@ CASE_NEEDS("a time that is none is refused", need_no_tls)
 /* One packet that is said to be long: no room is made for it. */
 CASE_NEEDS("a long packet is refused", need_no_tls)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	char dsn[600];
@@ -287,7 +287,6 @@ CASE_NEEDS("a long packet is refused", need_no_tls)
 	assert_false(rlk_conn_usable(conn));
 	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
 	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* The deadline has come, and what is there may be taken; but it goes on. */

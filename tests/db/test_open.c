@@ -372,7 +372,7 @@ CASE_NEEDS("another host without verified TLS hears nothing secret",
 /* A certificate would have to name each of them. */
 static void expect_local(const char *address, const char *host)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, address);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, address));
 	const char *port;
 	struct rlk_conn *conn;
 	char changes[200], dsn[512];
@@ -390,7 +390,6 @@ static void expect_local(const char *address, const char *host)
 	assert_true(relay_heard(relay) > 0);
 	assert_int_equal(db_number(conn, "SELECT 7"), 7);
 	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE("a socket file is local")

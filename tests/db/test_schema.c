@@ -240,7 +240,7 @@ CASE("other keys are said")
 /* The check only reads; a connection is opened with what locks. */
 static void check_by_way_of(const char *from, const char *to, const char *word)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_key key = { { 0 } };
 	struct rlk_conn *conn;
@@ -252,7 +252,6 @@ static void check_by_way_of(const char *from, const char *to, const char *word)
 	print_message("# %s\n", error.message);
 	assert_says(error.message, word);
 	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE("reads from elsewhere are refused")

@@ -122,7 +122,7 @@ static const struct rlk_stmt_def insert_returning = {
 
 CASE("a new connection's open transaction is ended")
 {
-	struct rlk_conn *other = db_open(NULL, &db_lease);
+	DB_CONN(other, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error;
 	struct rlk_reply reply;
 	struct rlk_conn *conn;
@@ -135,7 +135,6 @@ CASE("a new connection's open transaction is ended")
 	expect(other, "SELECT COUNT(*) FROM lock_token WHERE name = 'open'");
 	db_root("DELETE FROM lock_token WHERE name = 'open'");
 	rlk_conn_close(conn);
-	rlk_conn_close(other);
 }
 
 /* As a proxy might that keeps a transaction open, or begins one. */
@@ -143,7 +142,7 @@ CASE("what is not committed is not done")
 {
 	static const struct rlk_stmt_def *const defs[] = { &insert,
 							   &insert_returning };
-	struct rlk_conn *other = db_open(NULL, &db_lease);
+	DB_CONN(other, db_open(NULL, &db_lease));
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(defs); i++) {
 		struct rlk_conn *conn = db_open(NULL, &db_lease);
@@ -162,7 +161,6 @@ CASE("what is not committed is not done")
 	}
 	expect(other,
 	       "SELECT COUNT(*) = 0 FROM lock_token WHERE name = 'open'");
-	rlk_conn_close(other);
 }
 
 CASE("a read-only server is known, and said")
@@ -195,7 +193,7 @@ CASE("a server that is full is said")
 	struct rowlock_errinfo error;
 	/* Kept: the server ends others a moment after us, and then has no
 	 * place for root either. */
-	struct rlk_conn *root = db_open(db_root_dsn(), &db_lease);
+	DB_CONN(root, db_open(db_root_dsn(), &db_lease));
 	struct rlk_conn *conns[32];
 	int count = 0;
 	int code;
@@ -218,7 +216,6 @@ CASE("a server that is full is said")
 	for (int i = 0; i < count; i++)
 		rlk_conn_close(conns[i]);
 	db_exec(root, "SET GLOBAL max_connections = 151");
-	rlk_conn_close(root);
 }
 
 /* A proxy between that changes what is asked or told, in so many bytes. */

@@ -135,7 +135,7 @@ CASE("another count of parameters is refused")
 	/* The server sees one, our count by the text is two. */
 	static const struct rlk_stmt_def def = { "count", "SELECT ?, '?'" };
 	const struct rlk_value params[] = { rlk_u64(1), rlk_u64(2) };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
@@ -143,7 +143,6 @@ CASE("another count of parameters is refused")
 			 RLK_FAILED);
 	assert_says(error.message, "counts the parameters differently");
 	assert_false(rlk_conn_usable(conn));
-	rlk_conn_close(conn);
 }
 
 CASE_BOTH("the longest name and info pass whole")
@@ -239,7 +238,7 @@ CASE("one run is one statement in the server")
 		"SELECT ? + 1",
 	};
 	const struct rlk_value params[] = { rlk_u64(1) };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	/* MySQL shows these to SHOW STATUS only. */
 	bool coms = rlk_conn_server(conn)->flavour == RLK_MARIADB;
 	struct rowlock_errinfo error = { 0 };
@@ -266,7 +265,6 @@ CASE("one run is one statement in the server")
 		assert_int_equal(status(conn, "COM_STMT_PREPARE") - prepares,
 				 0);
 	}
-	rlk_conn_close(conn);
 }
 
 CASE("a statement that the server forgot is prepared again")
@@ -380,7 +378,7 @@ CASE_BOTH("a locked row is busy, and passed over by a probe")
 
 CASE_BOTH("acquire is granted once")
 {
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
 	struct rlk_value params[] = {
@@ -412,7 +410,6 @@ CASE_BOTH("acquire is granted once")
 	}
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
 		      "'db-test acquire'");
-	rlk_conn_close(conn);
 }
 
 CASE_BOTH("asking again does not wait behind a guard")

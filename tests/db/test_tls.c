@@ -133,14 +133,13 @@ CASE("a server is verified by its certificate's fingerprint")
 
 CASE("a local server needs no TLS")
 {
-	struct rlk_conn *conn = db_open(plain_dsn(""), &db_lease);
+	DB_CONN(conn, db_open(plain_dsn(""), &db_lease));
 
 	assert_false(is_encrypted(conn));
 	rlk_conn_close(conn);
 	/* A name that the certificate has not matters only if one asks. */
 	conn = db_open(plain_dsn(";ssl_enforce=1"), &db_lease);
 	assert_true(is_encrypted(conn));
-	rlk_conn_close(conn);
 }
 
 /* By way of an address that is not local, with a connection string that says
@@ -394,7 +393,7 @@ CASE("the failure of one connection is not the next one's")
 CASE("hands are shaken once")
 {
 	void *get_options = dlsym(RTLD_DEFAULT, "SSL_get_options");
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	uint64_t (*options)(const void *ssl);
 	void *ssl = rlk_tls_session(conn);
 
@@ -403,7 +402,6 @@ CASE("hands are shaken once")
 	memcpy(&options, &get_options, sizeof(get_options));
 	assert_non_null(ssl);
 	assert_int_not_equal(options(ssl) & NO_RENEGOTIATION, 0);
-	rlk_conn_close(conn);
 }
 
 /* Tickets are no data: OpenSSL reads on behind each. */

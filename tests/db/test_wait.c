@@ -303,7 +303,7 @@ CASE("a lost stream is an unknown outcome")
 CASE("closing in the middle of anything is clean")
 {
 	static const struct rlk_stmt_def slow = { "slow", "SELECT SLEEP(20)" };
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct rlk_conn *conn;
@@ -327,7 +327,6 @@ CASE("closing in the middle of anything is clean")
 	assert_int_equal(rlk_stmt_text(conn, "SELECT SLEEP(20)", &error),
 			 RLK_PENDING);
 	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE_MAIN(db_main)

@@ -220,7 +220,7 @@ static void *leave_to_keys(void *arg)
 
 CASE("what the destructors of a thread's keys release is held")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct rowlock *locks[2] = {
 		test_lock(client, ROWLOCK_LEASE, 0, test_name("early")),
 		test_lock(client, ROWLOCK_ROW, 0, test_name("late")),
@@ -241,7 +241,6 @@ CASE("what the destructors of a thread's keys release is held")
 		test_lock_end(locks[i]);
 	pthread_key_delete(early);
 	pthread_key_delete(late);
-	test_client_end(client);
 }
 
 #if !SANITIZES_THREADS
