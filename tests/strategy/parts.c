@@ -12,8 +12,8 @@ static bool never(struct rlk_conn *conn, void *arg)
 
 static const struct rlk_patience none = { never, NULL };
 
-enum rlk_fault parts_run(struct ground *ground, int who, struct rlk_part *parts,
-			 size_t count, struct rowlock_errinfo *error)
+enum rlk_fault parts_run(int who, struct rlk_part *parts, size_t count,
+			 struct rowlock_errinfo *error)
 {
 	struct rlk_part *pointers[PARTS_MOST];
 
@@ -24,8 +24,7 @@ enum rlk_fault parts_run(struct ground *ground, int who, struct rlk_part *parts,
 }
 
 /* Those that have no answer yet. */
-static enum rlk_fault run_rest(struct ground *ground, int who,
-			       struct rlk_part *parts, size_t count,
+static enum rlk_fault run_rest(int who, struct rlk_part *parts, size_t count,
 			       struct rowlock_errinfo *error)
 {
 	struct rlk_part *pointers[PARTS_MOST];
@@ -42,17 +41,16 @@ static enum rlk_fault run_rest(struct ground *ground, int who,
 
 /* On a busy server somebody else may have a lock for longer than a statement
  * waits for it: then the rest is asked for again. */
-void parts_run_all(struct ground *ground, int who, struct rlk_part *parts,
-		   size_t count)
+void parts_run_all(int who, struct rlk_part *parts, size_t count)
 {
 	uint64_t began = test_now_ns();
 	struct rowlock_errinfo error = { 0 };
-	enum rlk_fault fault = parts_run(ground, who, parts, count, &error);
+	enum rlk_fault fault = parts_run(who, parts, count, &error);
 
 	while (fault == RLK_BUSY) {
 		test_keep_waiting(began, "others' locks to go: %s",
 				  error.message);
-		fault = run_rest(ground, who, parts, count, &error);
+		fault = run_rest(who, parts, count, &error);
 	}
 	assert_done(fault, &error);
 	/* What was not there to be given back, or to be drawn for, is for its
@@ -69,14 +67,14 @@ struct rlk_part parts_of(enum rlk_act act, const struct rlk_request *request)
 	return (struct rlk_part){ .act = act, .request = *request };
 }
 
-struct rlk_part parts_ask(struct ground *ground, int who, const char *name)
+struct rlk_part parts_ask(int who, const char *name)
 {
-	struct rlk_request request = ground_request(ground, who, name);
+	struct rlk_request request = ground_request(who, name);
 
 	return parts_of(RLK_ACT_ACQUIRE, &request);
 }
 
-uint64_t parts_rows(struct ground *ground, const char *name)
+uint64_t parts_rows(const char *name)
 {
 	return test_sql_number(ground->sql,
 			       "SELECT COUNT(*) FROM business_lease WHERE "
@@ -92,9 +90,9 @@ const char *parts_name(const char *name, size_t number)
 	return names[number];
 }
 
-struct rlk_conn *parts_guard(struct ground *ground, const char *name)
+struct rlk_conn *parts_guard(const char *name)
 {
-	struct rlk_conn *guard = ground_open(ground, false, 1);
+	struct rlk_conn *guard = ground_open(false, 1);
 	struct rowlock_errinfo error;
 	char sql[200];
 
