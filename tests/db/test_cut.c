@@ -156,12 +156,11 @@ CASE("an opening that stops anywhere is left at the deadline")
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	DB_CONN(conn, NULL);
-	struct rowlock_errinfo error;
 	size_t bytes = 0;
 
 	for (; !conn && bytes < 20000; bytes += STOP_STEP) {
 		relay_stop_after(relay, bytes, false);
-		conn = open_by(relay, db_in(30), &error);
+		conn = open_by(relay, db_in(30), &err);
 	}
 	print_message("# %zu places\n", bytes / STOP_STEP);
 	assert_true(bytes > 500);
@@ -212,13 +211,12 @@ CASE("a reply that stops anywhere may be awaited")
 CASE("a stream in single bytes is read whole")
 {
 	DB_RELAY(relay, relay_start(RELAY_BYTES, NULL));
-	struct rowlock_errinfo error = { 0 };
-	DB_CONN(conn, open_by(relay, db_in(test_patience_ms()), &error));
+	DB_CONN(conn, open_by(relay, db_in(test_patience_ms()), &err));
 
 	assert_non_null(conn);
 	for (size_t i = 0; i < STEPS; i++) {
 		rlk_conn_set_until(conn, db_in(test_patience_ms()));
-		assert_done(steps[i](conn, false, &error), &error);
+		assert_done(steps[i](conn, false, &err), &err);
 	}
 }
 

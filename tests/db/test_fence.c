@@ -114,14 +114,12 @@ CASE("a blocked INSERT that was not fenced lands")
 CASE("a session that is dying is not waited for")
 {
 	struct scene scene = scene_open();
-	struct rowlock_errinfo error = { 0 };
 
-	assert_int_equal(rlk_conn_fence(scene.fencer, &scene.mark, 0, &error),
+	assert_int_equal(rlk_conn_fence(scene.fencer, &scene.mark, 0, &err),
 			 RLK_PENDING);
 	assert_true(rlk_conn_usable(scene.fencer));
-	assert_done(
-	    rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &error),
-	    &error);
+	assert_done(rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &err),
+		    &err);
 	scene_close(&scene);
 }
 
@@ -130,7 +128,6 @@ CASE("a session on another node is out of reach")
 {
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_server *node =
 	    (struct rlk_server *) (uintptr_t) rlk_conn_server(fencer);
 	struct rlk_mark mark;
@@ -138,10 +135,10 @@ CASE("a session on another node is out of reach")
 	rlk_conn_mark(innocent, &mark);
 	strcpy(mark.identity, "another node@1");
 	node->galera = true;
-	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error),
+	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err),
 			 RLK_REFUSED);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
-	assert_done(rlk_conn_ping(innocent, &error), &error);
+	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
+	assert_done(rlk_conn_ping(innocent, &err), &err);
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -150,28 +147,26 @@ CASE("a session that has ended is over at once")
 {
 	struct rlk_conn *victim = db_open(NULL, &db_lease);
 	DB_CONN(fencer, db_open(NULL, &db_lease));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(victim, &mark);
 	rlk_conn_close(victim);
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err), &err);
 }
 
 CASE("a restart has ended it, and nobody else is killed")
 {
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	/* The same number on a server that was started at another time. */
 	rlk_conn_mark(innocent, &mark);
 	mark.lock[0] = '\0';
 	strcat(mark.identity, "0");
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
-	assert_done(rlk_conn_kill_query(fencer, &mark, &error), &error);
-	assert_done(rlk_conn_ping(innocent, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err), &err);
+	assert_done(rlk_conn_kill_query(fencer, &mark, &err), &err);
+	assert_done(rlk_conn_ping(innocent, &err), &err);
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -182,15 +177,14 @@ CASE("a number that is another's by now is not killed")
 	struct rlk_conn *ended = db_open(NULL, &db_lease);
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(ended, &mark);
 	rlk_conn_close(ended);
 	mark.id = rlk_conn_id(innocent);
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
-	assert_done(rlk_conn_kill_query(fencer, &mark, &error), &error);
-	assert_done(rlk_conn_ping(innocent, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err), &err);
+	assert_done(rlk_conn_kill_query(fencer, &mark, &err), &err);
+	assert_done(rlk_conn_ping(innocent, &err), &err);
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -201,7 +195,6 @@ CASE("a number that is something between's is not killed")
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *fencer;
 	struct rlk_mark mark;
 
@@ -211,14 +204,13 @@ CASE("a number that is something between's is not killed")
 	assert_false(rlk_conn_may_kill(fencer));
 	assert_true(rlk_conn_may_kill(innocent));
 	rlk_conn_mark(innocent, &mark);
-	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error),
+	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err),
 			 RLK_REFUSED);
-	assert_says(error.message, "numbers for sessions");
-	assert_int_equal(rlk_conn_kill_query(fencer, &mark, &error),
+	assert_says(err.message, "numbers for sessions");
+	assert_int_equal(rlk_conn_kill_query(fencer, &mark, &err), RLK_REFUSED);
+	assert_int_equal(rlk_conn_kill_tagged(fencer, "a-tag", &err),
 			 RLK_REFUSED);
-	assert_int_equal(rlk_conn_kill_tagged(fencer, "a-tag", &error),
-			 RLK_REFUSED);
-	assert_done(rlk_conn_ping(innocent, &error), &error);
+	assert_done(rlk_conn_ping(innocent, &err), &err);
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -234,7 +226,6 @@ CASE("a fenced transaction is rolled back when the fence is up")
 	};
 	struct rlk_conn *victim = db_open(NULL, &db_row);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct rlk_mark mark;
 
@@ -246,8 +237,8 @@ CASE("a fenced transaction is rolled back when the fence is up")
 		"a.i), b.i, 3, 42, UTC_TIMESTAMP(6) FROM n a, n b "
 		"WHERE b.i <= 20");
 	rlk_conn_mark(victim, &mark);
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
-	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err), &err);
+	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &err), &err);
 	assert_int_equal(reply.columns[0].i64, 0);
 	rlk_conn_close(victim);
 	rlk_conn_close(fencer);
@@ -257,11 +248,10 @@ CASE("kill_query spares a session that is idle")
 {
 	struct rlk_conn *idle = db_open(NULL, &db_lease);
 	struct rlk_conn *other = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(idle, &mark);
-	assert_done(rlk_conn_kill_query(other, &mark, &error), &error);
+	assert_done(rlk_conn_kill_query(other, &mark, &err), &err);
 	assert_int_equal(db_number(idle, "SELECT 7"), 7);
 	rlk_conn_close(idle);
 	rlk_conn_close(other);

@@ -195,7 +195,6 @@ EACH("a guarded release lets all of them be")
 {
 	const char *word = test_name("batch-locked");
 	struct rlk_part parts[3];
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *guard;
 
 	for (size_t i = 0; i < 2; i++) {
@@ -207,7 +206,7 @@ EACH("a guarded release lets all of them be")
 	}
 	parts[2] = parts_ask(0, parts_name(word, 2));
 	guard = parts_guard(parts[1].request.name);
-	assert_int_equal(parts_run(0, parts, 3, &error), RLK_BUSY);
+	assert_int_equal(parts_run(0, parts, 3, &err), RLK_BUSY);
 	for (size_t i = 0; i < 3; i++)
 		assert_false(parts[i].answered);
 	parts_unguard(guard);
@@ -250,7 +249,6 @@ LEASE("lease: a silent client keeps nothing locked")
 	struct rlk_conn *other = ground_open(true, 15);
 	struct rlk_request request =
 	    ground_request(0, test_name("batch-silent"));
-	struct rowlock_errinfo error;
 	char sql[200];
 
 	/* Elsewhere there are no such transactions. */
@@ -260,11 +258,11 @@ LEASE("lease: a silent client keeps nothing locked")
 		return;
 	}
 	ground_ask(0, &request, RLK_ASK_FIRST, NULL);
-	assert_done(rlk_stmt_text(ground->conns[0], "BEGIN", &error), &error);
+	assert_done(rlk_stmt_text(ground->conns[0], "BEGIN", &err), &err);
 	snprintf(sql, sizeof(sql),
 		 "DELETE FROM business_lease WHERE name = '%s'", request.name);
-	assert_done(rlk_stmt_text(ground->conns[0], sql, &error), &error);
-	assert_done(rlk_stmt_text(other, sql, &error), &error);
+	assert_done(rlk_stmt_text(ground->conns[0], sql, &err), &err);
+	assert_done(rlk_stmt_text(other, sql, &err), &err);
 	assert_false(rlk_conn_alive(ground->conns[0]));
 	rlk_conn_close(other);
 }
@@ -368,7 +366,6 @@ static enum rlk_fault lasting_fault(struct rlk_part *parts, size_t count)
 EACH("what is refused has made nothing")
 {
 	const char *word = test_name("batch-refused");
-	struct rowlock_errinfo error;
 	struct rlk_part parts[3];
 	char info[1000];
 
@@ -391,7 +388,7 @@ EACH("what is refused has made nothing")
 	parts[1].request.info = NULL;
 	test_sql(ground->sql, "KILL %llu",
 		 (unsigned long long) rlk_conn_id(ground->conns[0]));
-	assert_int_equal(parts_run(0, parts, 2, &error), RLK_UNKNOWN);
+	assert_int_equal(parts_run(0, parts, 2, &err), RLK_UNKNOWN);
 	assert_false(parts[0].not_made || parts[1].not_made);
 }
 

@@ -98,15 +98,14 @@ EACH("a single one that overtakes a line sees it")
 {
 	const char *name = test_name("batch-first-line");
 	struct rlk_part part = ask_for_both(name);
-	struct rowlock_errinfo error;
 	struct rlk_bell_turn turn;
 
 	parts_run_all(0, &part, 1);
 	assert_false(part.holder.line);
 	end_both(&part);
 	assert_done(
-	    rlk_bell_wait(ground->conns[1], &part.request, 0, &turn, &error),
-	    &error);
+	    rlk_bell_wait(ground->conns[1], &part.request, 0, &turn, &err),
+	    &err);
 	assert_true(turn.got);
 	part = ask_for_both(name);
 	parts_run_all(0, &part, 1);
@@ -115,8 +114,7 @@ EACH("a single one that overtakes a line sees it")
 	assert_true(part.holder.line);
 	assert_false(part.holder.bell);
 	assert_true(ground_release(0, &part.request));
-	assert_done(rlk_bell_ring(ground->conns[1], &part.request, &error),
-		    &error);
+	assert_done(rlk_bell_ring(ground->conns[1], &part.request, &err), &err);
 }
 
 /* Not even if somebody's transaction has its row. */
@@ -154,7 +152,6 @@ EACH("a single one that cannot draw leaves nothing open")
 	const char *name = test_name("batch-first-tied");
 	struct rlk_part part = ask_for_both(name);
 	struct rlk_conn *guard = ground_open(false, 1);
-	struct rowlock_errinfo error;
 	char sql[200];
 
 	parts_run_all(0, &part, 1);
@@ -163,9 +160,9 @@ EACH("a single one that cannot draw leaves nothing open")
 		 "SELECT token FROM lock_token WHERE strategy = 'lease' AND "
 		 "name = '%s' FOR UPDATE",
 		 name);
-	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	assert_done(rlk_stmt_text(guard, sql, &err), &err);
 	part = ask_for_both(name);
-	assert_int_equal(parts_run(0, &part, 1, &error), RLK_BUSY);
+	assert_int_equal(parts_run(0, &part, 1, &err), RLK_BUSY);
 	assert_int_equal(part.answered, !takes_bells());
 	assert_int_equal(parts_rows(name), !takes_bells());
 	assert_true(bell_owner(name) == 0);
@@ -183,13 +180,12 @@ EACH("a single one that cannot draw leaves nothing open")
 EACH("two draws for one name are two tokens")
 {
 	struct rlk_part parts[2];
-	struct rowlock_errinfo error = { 0 };
 
 	parts[0] = parts_ask(0, test_name("batch-twice"));
 	ground_ask(0, &parts[0].request, RLK_ASK_FIRST, NULL);
 	parts[0].act = RLK_ACT_DRAW;
 	parts[1] = parts[0];
-	assert_done(parts_run(0, parts, 2, &error), &error);
+	assert_done(parts_run(0, parts, 2, &err), &err);
 	assert_true(parts[0].answered || parts[1].answered);
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(parts[i].answered, parts[i].token > 0);
@@ -204,7 +200,6 @@ EACH("a draw that cannot be leaves nothing open")
 	const char *word = test_name("batch-tied");
 	struct rlk_conn *guard = ground_open(false, 1);
 	struct rlk_part parts[3];
-	struct rowlock_errinfo error;
 	char sql[200];
 
 	for (size_t i = 0; i < 3; i++) {
@@ -217,8 +212,8 @@ EACH("a draw that cannot be leaves nothing open")
 		 "SELECT token FROM lock_token WHERE strategy = 'lease' AND "
 		 "name = '%s' FOR UPDATE",
 		 parts_name(word, 1));
-	assert_done(rlk_stmt_text(guard, sql, &error), &error);
-	assert_int_equal(parts_run(0, parts, 3, &error), RLK_BUSY);
+	assert_done(rlk_stmt_text(guard, sql, &err), &err);
+	assert_int_equal(parts_run(0, parts, 3, &err), RLK_BUSY);
 	/* The first commits by itself where each does. */
 	assert_int_equal(parts[0].answered, !takes_bells());
 	assert_false(parts[1].answered);
