@@ -170,16 +170,15 @@ CASE("an opening that stops anywhere is left at the deadline")
  * is awaited; false: the reply is not longer than that. */
 static bool stop_after(struct relay *relay, step_fn step, size_t bytes)
 {
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 
 	relay_stop_after(relay, SIZE_MAX, false);
-	conn = open_by(relay, db_in(test_patience_ms()), &error);
+	conn = open_by(relay, db_in(test_patience_ms()), &err);
 	assert_non_null(conn);
 	relay_stop_after(relay, bytes, false);
 	rlk_conn_set_until(conn, db_in(10));
-	fault = step(conn, false, &error);
+	fault = step(conn, false, &err);
 	relay_stop_after(relay, SIZE_MAX, false);
 	if (step == run_three && fault) {
 		assert_int_equal(fault, RLK_UNKNOWN);
@@ -187,8 +186,8 @@ static bool stop_after(struct relay *relay, step_fn step, size_t bytes)
 	} else if (fault) {
 		assert_int_equal(fault, RLK_PENDING);
 		rlk_conn_set_until(conn, db_in(test_patience_ms()));
-		assert_done(step(conn, true, &error), &error);
-		assert_done(run_ping(conn, false, &error), &error);
+		assert_done(step(conn, true, &err));
+		assert_done(run_ping(conn, false, &err));
 	}
 	rlk_conn_close(conn);
 	return fault;
@@ -216,7 +215,7 @@ CASE("a stream in single bytes is read whole")
 	assert_non_null(conn);
 	for (size_t i = 0; i < STEPS; i++) {
 		rlk_conn_set_until(conn, db_in(test_patience_ms()));
-		assert_done(steps[i](conn, false, &err), &err);
+		assert_done(steps[i](conn, false, &err));
 	}
 }
 

@@ -67,19 +67,16 @@ static void scene_close(struct scene *scene)
 static void check_fence(bool with_mark)
 {
 	struct scene scene = scene_open();
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	if (!with_mark)
 		scene.mark.lock[0] = '\0';
-	assert_done(
-	    rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &error),
-	    &error);
+	assert_done(rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &err));
 	/* The way is free for it now, but it is not there any more. */
 	db_exec(scene.holder, "ROLLBACK");
 	assert_int_equal(count_rows(scene.fencer), 0);
 	rlk_conn_set_until(scene.victim, db_in(test_patience_ms()));
-	assert_int_equal(rlk_stmt_resume(scene.victim, &reply, &error),
+	assert_int_equal(rlk_stmt_resume(scene.victim, &reply, &err),
 			 RLK_UNKNOWN);
 	assert_int_equal(count_rows(scene.fencer), 0);
 	scene_close(&scene);
@@ -118,8 +115,7 @@ CASE("a session that is dying is not waited for")
 	assert_int_equal(rlk_conn_fence(scene.fencer, &scene.mark, 0, &err),
 			 RLK_PENDING);
 	assert_true(rlk_conn_usable(scene.fencer));
-	assert_done(rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &err),
-		    &err);
+	assert_done(rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &err));
 	scene_close(&scene);
 }
 
@@ -138,7 +134,7 @@ CASE("a session on another node is out of reach")
 	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err),
 			 RLK_REFUSED);
 	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
-	assert_done(rlk_conn_ping(innocent, &err), &err);
+	assert_done(rlk_conn_ping(innocent, &err));
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -151,7 +147,7 @@ CASE("a session that has ended is over at once")
 
 	rlk_conn_mark(victim, &mark);
 	rlk_conn_close(victim);
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err), &err);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
 }
 
 CASE("a restart has ended it, and nobody else is killed")
@@ -164,9 +160,9 @@ CASE("a restart has ended it, and nobody else is killed")
 	rlk_conn_mark(innocent, &mark);
 	mark.lock[0] = '\0';
 	strcat(mark.identity, "0");
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err), &err);
-	assert_done(rlk_conn_kill_query(fencer, &mark, &err), &err);
-	assert_done(rlk_conn_ping(innocent, &err), &err);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
+	assert_done(rlk_conn_kill_query(fencer, &mark, &err));
+	assert_done(rlk_conn_ping(innocent, &err));
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -182,9 +178,9 @@ CASE("a number that is another's by now is not killed")
 	rlk_conn_mark(ended, &mark);
 	rlk_conn_close(ended);
 	mark.id = rlk_conn_id(innocent);
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err), &err);
-	assert_done(rlk_conn_kill_query(fencer, &mark, &err), &err);
-	assert_done(rlk_conn_ping(innocent, &err), &err);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
+	assert_done(rlk_conn_kill_query(fencer, &mark, &err));
+	assert_done(rlk_conn_ping(innocent, &err));
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -210,7 +206,7 @@ CASE("a number that is something between's is not killed")
 	assert_int_equal(rlk_conn_kill_query(fencer, &mark, &err), RLK_REFUSED);
 	assert_int_equal(rlk_conn_kill_tagged(fencer, "a-tag", &err),
 			 RLK_REFUSED);
-	assert_done(rlk_conn_ping(innocent, &err), &err);
+	assert_done(rlk_conn_ping(innocent, &err));
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -237,8 +233,8 @@ CASE("a fenced transaction is rolled back when the fence is up")
 		"a.i), b.i, 3, 42, UTC_TIMESTAMP(6) FROM n a, n b "
 		"WHERE b.i <= 20");
 	rlk_conn_mark(victim, &mark);
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err), &err);
-	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &err), &err);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
+	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &err));
 	assert_int_equal(reply.columns[0].i64, 0);
 	rlk_conn_close(victim);
 	rlk_conn_close(fencer);
@@ -251,7 +247,7 @@ CASE("kill_query spares a session that is idle")
 	struct rlk_mark mark;
 
 	rlk_conn_mark(idle, &mark);
-	assert_done(rlk_conn_kill_query(other, &mark, &err), &err);
+	assert_done(rlk_conn_kill_query(other, &mark, &err));
 	assert_int_equal(db_number(idle, "SELECT 7"), 7);
 	rlk_conn_close(idle);
 	rlk_conn_close(other);

@@ -132,7 +132,7 @@ CASE("each statement tells what it has done")
 		int gone = add(packet, &delete, rows, 2);
 
 		assert_int_equal(rlk_packet_answered(packet), 0);
-		assert_done(rlk_packet_run(packet, &err), &err);
+		assert_done(rlk_packet_run(packet, &err));
 		assert_int_equal(rlk_packet_answered(packet), 4);
 		assert_true(rlk_packet_affected(packet, made) == 2);
 		check_rows(packet, made, rows, 0);
@@ -166,7 +166,7 @@ CASE("hundreds of rows pass")
 	}
 	add(packet, &insert, rows, 256);
 	seen = add(packet, &read_back, rows, 256);
-	assert_done(rlk_packet_run(packet, &err), &err);
+	assert_done(rlk_packet_run(packet, &err));
 	check_rows(packet, seen, rows, 256);
 	close_one(conn);
 }
@@ -180,7 +180,7 @@ CASE("statements are counted")
 	for (int i = 0; i < RLK_PACKET_STATEMENTS; i++)
 		assert_int_equal(add(packet, &draw, rows, 1), i);
 	assert_int_equal(rlk_packet_add(packet, &draw, values_of, rows, 1), -1);
-	assert_done(rlk_packet_run(packet, &err), &err);
+	assert_done(rlk_packet_run(packet, &err));
 	assert_int_equal(rlk_packet_answered(packet), RLK_PACKET_STATEMENTS);
 	close_one(conn);
 }
@@ -198,7 +198,6 @@ static const struct row nasty[] = {
 static void check_nasty(struct rlk_conn *conn)
 {
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct rowlock_errinfo error = { 0 };
 	size_t count = sizeof(nasty) / sizeof(nasty[0]);
 	int seen;
 	int gone;
@@ -206,7 +205,7 @@ static void check_nasty(struct rlk_conn *conn)
 	add(packet, &insert, nasty, count);
 	seen = add(packet, &read_back, nasty, count);
 	gone = add(packet, &delete, nasty, count);
-	assert_done(rlk_packet_run(packet, &error), &error);
+	assert_done(rlk_packet_run(packet, &err));
 	check_rows(packet, seen, nasty, count);
 	assert_true(rlk_packet_affected(packet, gone) == count);
 }
@@ -248,7 +247,7 @@ CASE("what came before an error counts")
 		    1);
 		packet = rlk_packet_begin(conn);
 		add(packet, &delete, rows, 1);
-		assert_done(rlk_packet_run(packet, &err), &err);
+		assert_done(rlk_packet_run(packet, &err));
 	}
 	close_one(conn);
 }
@@ -318,11 +317,10 @@ static struct scene scene_open(void)
 		open_one(),
 		NULL,
 	};
-	struct rowlock_errinfo error = { 0 };
 
 	scene.packet = rlk_packet_begin(scene.conn);
 	add(scene.packet, &insert, wanted, 1);
-	assert_done(rlk_packet_run(scene.packet, &error), &error);
+	assert_done(rlk_packet_run(scene.packet, &err));
 	db_exec(scene.holder, "UPDATE business_lease SET info = 'x' WHERE "
 			      "name = 'db-packet wanted' AND slot = 0");
 	scene.packet = rlk_packet_begin(scene.conn);
@@ -330,11 +328,11 @@ static struct scene scene_open(void)
 	add(scene.packet, &lock_row, wanted, 1);
 	add(scene.packet, &insert, last, 1);
 	rlk_conn_set_until(scene.conn, db_in(50));
-	assert_int_equal(rlk_packet_run(scene.packet, &error), RLK_PENDING);
+	assert_int_equal(rlk_packet_run(scene.packet, &err), RLK_PENDING);
 	db_await_lock_wait(scene.third);
 	/* The answer of the first may still be on its way. */
 	rlk_conn_set_until(scene.conn, db_in(50));
-	assert_int_equal(rlk_packet_resume(scene.packet, &error), RLK_PENDING);
+	assert_int_equal(rlk_packet_resume(scene.packet, &err), RLK_PENDING);
 	assert_false(rlk_conn_usable(scene.conn));
 	rlk_conn_set_until(scene.conn, db_in(test_patience_ms()));
 	return scene;
@@ -359,7 +357,7 @@ CASE("a packet goes on after its deadline")
 
 	assert_in_range(rlk_packet_answered(scene.packet), 0, 1);
 	db_exec(scene.holder, "COMMIT");
-	assert_done(rlk_packet_resume(scene.packet, &err), &err);
+	assert_done(rlk_packet_resume(scene.packet, &err));
 	assert_int_equal(rlk_packet_answered(scene.packet), 3);
 	assert_true(rlk_packet_affected(scene.packet, 0) == 1);
 	assert_true(rlk_packet_affected(scene.packet, 2) == 1);
@@ -374,7 +372,7 @@ CASE("an interrupted packet keeps what is done")
 	struct rlk_mark mark;
 
 	rlk_conn_mark(scene.conn, &mark);
-	assert_done(rlk_conn_kill_query(scene.third, &mark, &err), &err);
+	assert_done(rlk_conn_kill_query(scene.third, &mark, &err));
 	assert_int_equal(rlk_packet_resume(scene.packet, &err), RLK_KILLED);
 	assert_int_equal(rlk_packet_answered(scene.packet), 1);
 	assert_true(rlk_conn_usable(scene.conn));
@@ -382,7 +380,7 @@ CASE("an interrupted packet keeps what is done")
 	/* The next one finds nothing of it. */
 	scene.packet = rlk_packet_begin(scene.conn);
 	add(scene.packet, &insert, last, 1);
-	assert_done(rlk_packet_run(scene.packet, &err), &err);
+	assert_done(rlk_packet_run(scene.packet, &err));
 	scene_close(&scene);
 }
 
@@ -392,7 +390,7 @@ CASE("a killed session leaves it open")
 	struct rlk_mark mark;
 
 	rlk_conn_mark(scene.conn, &mark);
-	assert_done(rlk_conn_fence(scene.third, &mark, RLK_NEVER, &err), &err);
+	assert_done(rlk_conn_fence(scene.third, &mark, RLK_NEVER, &err));
 	assert_int_equal(rlk_packet_resume(scene.packet, &err), RLK_UNKNOWN);
 	assert_in_range(rlk_packet_answered(scene.packet), 0, 1);
 	assert_false(rlk_conn_usable(scene.conn));
@@ -490,7 +488,7 @@ CASE("answers in pieces are not mixed up")
 		rlk_conn_set_until(conn, db_in(1));
 		fault = rlk_packet_resume(packet, &err);
 	}
-	assert_done(fault, &err);
+	assert_done(fault);
 	check_rows(packet, seen, rows, 1);
 	assert_true(rlk_packet_affected(packet, 3) == 1);
 }

@@ -186,7 +186,7 @@ CASE("a connection that the server closed is replaced")
 
 	rlk_conn_mark(conn, &mark);
 	rlk_pool_put(pool, conn);
-	assert_done(rlk_conn_fence(other, &mark, RLK_NEVER, &err), &err);
+	assert_done(rlk_conn_fence(other, &mark, RLK_NEVER, &err));
 	conn = get(pool);
 	assert_int_not_equal(rlk_conn_id(conn), id);
 	assert_int_equal(db_number(conn, "SELECT 7"), 7);

@@ -52,8 +52,7 @@ CASE_BOTH("values travel both ways")
 	struct rlk_reply reply;
 
 	for (int i = 0; i < 2; i++) {
-		assert_done(rlk_stmt_run(conn, &def, params, &reply, &err),
-			    &err);
+		assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 		assert_true(reply.has_row);
 		assert_int_equal(reply.affected, 0);
 		assert_int_equal(reply.columns[0].type, RLK_U64);
@@ -94,8 +93,7 @@ CASE_BOTH("a text is no SQL")
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		const struct rlk_value text = rlk_text(texts[i]);
 
-		assert_done(rlk_stmt_run(conn, &echo, &text, &reply, &err),
-			    &err);
+		assert_done(rlk_stmt_run(conn, &echo, &text, &reply, &err));
 		assert_string_equal(reply.columns[0].text, texts[i]);
 		assert_string_equal(reply.columns[1].text, "utf8mb4");
 		if (profile == &plain)
@@ -111,7 +109,7 @@ CASE_BOTH("what is not there reads as nothing")
 	struct rlk_reply reply;
 
 	memset(&reply, 0xa5, sizeof(reply));
-	assert_done(rlk_stmt_run(conn, &def, NULL, &reply, &err), &err);
+	assert_done(rlk_stmt_run(conn, &def, NULL, &reply, &err));
 	assert_int_equal(reply.columns[0].type, RLK_NULL);
 	assert_string_equal(reply.columns[0].text, "");
 	assert_true(reply.columns[0].u64 == 0);
@@ -165,8 +163,8 @@ CASE_BOTH("the longest name and info pass whole")
 	params[0] = rlk_text(name);
 	params[1] = rlk_text(info);
 	db_exec(conn, "DELETE FROM business_lease WHERE session = 1");
-	assert_done(rlk_stmt_run(conn, &insert, params, &reply, &err), &err);
-	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err), &err);
+	assert_done(rlk_stmt_run(conn, &insert, params, &reply, &err));
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 	assert_string_equal(reply.columns[0].text, name);
 	assert_string_equal(reply.columns[1].text, info);
 	db_exec(conn, "DELETE FROM business_lease WHERE session = 1");
@@ -213,9 +211,9 @@ CASE("what there is no room to prepare is said as a text")
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	while (fault == RLK_PENDING)
 		fault = rlk_stmt_resume(conn, &reply, &err);
-	assert_done(fault, &err);
+	assert_done(fault);
 	assert_string_equal(reply.columns[1].text, "it's");
-	assert_done(rlk_stmt_run(conn, &sleepy, params, &reply, &err), &err);
+	assert_done(rlk_stmt_run(conn, &sleepy, params, &reply, &err));
 	assert_string_equal(reply.columns[1].text, "it's");
 	db_root("SET GLOBAL max_prepared_stmt_count = DEFAULT");
 	/* Both looks are executes. */
@@ -237,7 +235,7 @@ CASE("one run is one statement in the server")
 	uint64_t executes = 0;
 	uint64_t questions;
 
-	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err), &err);
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 	status(conn, "QUESTIONS");
 	if (coms) {
 		prepares = status(conn, "COM_STMT_PREPARE");
@@ -245,8 +243,7 @@ CASE("one run is one statement in the server")
 	}
 	questions = status(conn, "QUESTIONS");
 	for (int i = 0; i < 10; i++)
-		assert_done(rlk_stmt_run(conn, &def, params, &reply, &err),
-			    &err);
+		assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 	/* Each look counts itself: questions 1, executes 2, prepares none. */
 	assert_int_equal(status(conn, "QUESTIONS") - questions, 10 + 1);
 	if (coms) {
@@ -267,11 +264,11 @@ CASE("a statement that the server forgot is prepared again")
 	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rlk_reply reply;
 
-	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err), &err);
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 	/* Let the server not know it: error 1243. */
 	container_of(conn->stmts.prev, struct rlk_stmt, list)->stmt->stmt_id =
 	    99999;
-	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err), &err);
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 	assert_string_equal(reply.columns[0].text, "again");
 }
 
@@ -297,7 +294,7 @@ CASE("it is prepared again with its own parameters")
 	assert_int_equal(err.mysql, 1062);
 	container_of(conn->stmts.prev, struct rlk_stmt, list)->stmt->stmt_id =
 	    99999;
-	assert_done(rlk_stmt_run(conn, &def, fresh, &reply, &err), &err);
+	assert_done(rlk_stmt_run(conn, &def, fresh, &reply, &err));
 	assert_int_equal(reply.affected, 1);
 	db_exec(conn, "DELETE FROM lease_session WHERE id IN (1, 2)");
 }
@@ -340,18 +337,18 @@ CASE_BOTH("a locked row is busy, and passed over by a probe")
 			"('db-test busy')");
 	db_exec(holder, "COMMIT");
 	assert_done(
-	    rlk_stmt_run(holder, dialect->row_try, params, &reply, &err), &err);
+	    rlk_stmt_run(holder, dialect->row_try, params, &reply, &err));
 	assert_true(reply.has_row);
 	assert_int_equal(
 	    rlk_stmt_run(other, dialect->row_try, params, &reply, &err),
 	    RLK_BUSY);
 	assert_true(rlk_conn_usable(other));
-	assert_done(rlk_stmt_run(other, dialect->row_probe, page, &reply, &err),
-		    &err);
+	assert_done(
+	    rlk_stmt_run(other, dialect->row_probe, page, &reply, &err));
 	assert_false(reply.has_row);
 	db_exec(holder, "ROLLBACK");
-	assert_done(rlk_stmt_run(other, dialect->row_probe, page, &reply, &err),
-		    &err);
+	assert_done(
+	    rlk_stmt_run(other, dialect->row_probe, page, &reply, &err));
 	assert_true(reply.has_row);
 	db_exec(other, "DELETE FROM business_lock WHERE name = 'db-test busy'");
 	db_exec(other, "COMMIT");
@@ -381,8 +378,7 @@ CASE_BOTH("acquire is granted once")
 		if (attempt == 12)
 			params[4] = rlk_u64(5000000);
 		assert_done(rlk_stmt_run(conn, dialect->lease_acquire, params,
-					 &reply, &err),
-			    &err);
+					 &reply, &err));
 		if (!dialect->lease_acquire_returns_row) {
 			assert_int_equal(reply.affected, attempt == 11);
 			continue;
@@ -419,15 +415,13 @@ CASE_BOTH("asking again does not wait behind a guard")
 		       "'db-test again' AND slot = 0 FOR UPDATE");
 	/* It would answer RLK_BUSY after a second if it touched the lock. */
 	assert_done(
-	    rlk_stmt_run(conn, dialect->lease_again, params, &reply, &err),
-	    &err);
+	    rlk_stmt_run(conn, dialect->lease_again, params, &reply, &err));
 	assert_int_equal(reply.affected, 0);
 	db_exec(guard, "ROLLBACK");
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
 		      "'db-test again'");
 	assert_done(
-	    rlk_stmt_run(conn, dialect->lease_again, params, &reply, &err),
-	    &err);
+	    rlk_stmt_run(conn, dialect->lease_again, params, &reply, &err));
 	assert_int_equal(reply.affected, 1);
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
 		      "'db-test again'");
@@ -460,12 +454,10 @@ CASE_BOTH("each row is seen, in order")
 	for (int i = 0; i < 2; i++) {
 		next = 1;
 		assert_done(
-		    rlk_stmt_each(conn, &def, NULL, count_row, &next, &err),
-		    &err);
+		    rlk_stmt_each(conn, &def, NULL, count_row, &next, &err));
 		assert_int_equal(next, 4);
 	}
-	assert_done(rlk_stmt_each(conn, &none, NULL, count_row, &next, &err),
-		    &err);
+	assert_done(rlk_stmt_each(conn, &none, NULL, count_row, &next, &err));
 	assert_int_equal(next, 4);
 }
 
@@ -473,11 +465,9 @@ static void run_another(const struct rlk_value *columns, void *arg)
 {
 	static const struct rlk_stmt_def other = { "other", "SELECT ? + 1" };
 	struct rlk_conn **conn = arg;
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	assert_done(rlk_stmt_run(*conn, &other, columns, &reply, &error),
-		    &error);
+	assert_done(rlk_stmt_run(*conn, &other, columns, &reply, &err));
 }
 
 CASE_BOTH("the reader of rows may run other statements")
@@ -490,8 +480,7 @@ CASE_BOTH("the reader of rows may run other statements")
 	DB_CONN(conn, db_open(NULL, profile));
 	uint64_t before = status(conn, "QUESTIONS");
 
-	assert_done(rlk_stmt_each(conn, &def, NULL, run_another, &conn, &err),
-		    &err);
+	assert_done(rlk_stmt_each(conn, &def, NULL, run_another, &conn, &err));
 	assert_int_equal(status(conn, "QUESTIONS") - before, 1 + 3 + 1);
 }
 
@@ -501,11 +490,11 @@ CASE_BOTH("the server tells the time")
 	int64_t first;
 	int64_t second;
 
-	assert_done(rlk_conn_server_time(conn, &first, &err), &err);
-	assert_done(rlk_conn_server_time(conn, &second, &err), &err);
+	assert_done(rlk_conn_server_time(conn, &first, &err));
+	assert_done(rlk_conn_server_time(conn, &second, &err));
 	assert_true(first > INT64_C(1700000000000000));
 	assert_true(second >= first);
-	assert_done(rlk_conn_ping(conn, &err), &err);
+	assert_done(rlk_conn_ping(conn, &err));
 }
 
 /* People see by it which of the server's connections waits for what. */
@@ -533,8 +522,7 @@ CASE_BOTH("a statement that waits tells its program")
 		const char *info;
 
 		assert_done(
-		    rlk_stmt_run(conn, &defs[i % 2], params, &reply, &err),
-		    &err);
+		    rlk_stmt_run(conn, &defs[i % 2], params, &reply, &err));
 		info = reply.columns[0].text;
 		assert_true(strlen(info) > strlen(end));
 		if (i % 2)

@@ -275,8 +275,7 @@ CASE("rows in the buffer are not waited for")
 	uint64_t count = 0;
 
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_done(rlk_stmt_each(conn, &many, NULL, count_rows, &count, &err),
-		    &err);
+	assert_done(rlk_stmt_each(conn, &many, NULL, count_rows, &count, &err));
 	assert_int_equal(count, 50000);
 	assert_true(rlk_conn_alive(conn));
 }
@@ -291,7 +290,7 @@ CASE("an idle connection is alive until it is killed")
 	char sql[64];
 
 	assert_true(rlk_conn_alive(conn));
-	assert_done(rlk_conn_ping(conn, &err), &err);
+	assert_done(rlk_conn_ping(conn, &err));
 	assert_true(rlk_conn_alive(conn));
 	snprintf(sql, sizeof(sql), "KILL %llu",
 		 (unsigned long long) rlk_conn_id(conn));
@@ -504,7 +503,7 @@ CASE_NEEDS("answers that are there are taken late", need_tls_relay)
 		db_keep_waiting(since, "the last of the answers");
 		fault = rlk_packet_resume(packet, &err);
 	}
-	assert_done(fault, &err);
+	assert_done(fault);
 	assert_int_equal(rlk_packet_answered(packet), RLK_PACKET_STATEMENTS);
 	rlk_conn_close(conn);
 	tls_relay_end(relay);

@@ -32,13 +32,11 @@ static struct scene scene_open(void)
 		db_open(NULL, &db_row),
 		db_open(NULL, &db_lease),
 	};
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	db_exec(scene.third, "REPLACE INTO business_lock (name) VALUES "
 			     "('db-test wait')");
-	assert_done(rlk_stmt_run(scene.holder, &lock_row, NULL, &reply, &error),
-		    &error);
+	assert_done(rlk_stmt_run(scene.holder, &lock_row, NULL, &reply, &err));
 	assert_true(reply.has_row);
 	return scene;
 }
@@ -78,7 +76,7 @@ CASE("a deadline leaves the reply pending, a resume gets it")
 			 RLK_PENDING);
 	db_exec(scene.holder, "COMMIT");
 	rlk_conn_set_until(scene.waiter, db_in(test_patience_ms()));
-	assert_done(rlk_stmt_resume(scene.waiter, &reply, &err), &err);
+	assert_done(rlk_stmt_resume(scene.waiter, &reply, &err));
 	assert_true(reply.has_row);
 	assert_string_equal(reply.columns[0].text, "db-test wait");
 	assert_true(rlk_conn_usable(scene.waiter));
@@ -105,7 +103,7 @@ CASE("an interrupt ends the wait, a kill the statement")
 	rlk_thread_join(&thread);
 
 	rlk_conn_mark(scene.waiter, &mark);
-	assert_done(rlk_conn_kill_query(scene.third, &mark, &err), &err);
+	assert_done(rlk_conn_kill_query(scene.third, &mark, &err));
 	rlk_conn_set_until(scene.waiter, db_in(test_patience_ms()));
 	assert_int_equal(rlk_stmt_resume(scene.waiter, &reply, &err),
 			 RLK_KILLED);
@@ -126,7 +124,7 @@ CASE("an interrupt before the call is not missed")
 	    RLK_PENDING);
 	/* It ended one call, not the next one too. */
 	db_exec(scene.holder, "COMMIT");
-	assert_done(rlk_stmt_resume(scene.waiter, &reply, &err), &err);
+	assert_done(rlk_stmt_resume(scene.waiter, &reply, &err));
 	assert_true(reply.has_row);
 	scene_close(&scene);
 }
@@ -137,7 +135,7 @@ CASE("a new deadline clears the interrupt")
 
 	rlk_conn_interrupt(conn);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_done(rlk_conn_ping(conn, &err), &err);
+	assert_done(rlk_conn_ping(conn, &err));
 }
 
 CASE("an interrupted ping can be resumed")
@@ -151,8 +149,8 @@ CASE("an interrupted ping can be resumed")
 	assert_int_equal(rlk_conn_ping(conn, &err), RLK_PENDING);
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_done(rlk_stmt_resume(conn, &reply, &err), &err);
-	assert_done(rlk_conn_ping(conn, &err), &err);
+	assert_done(rlk_stmt_resume(conn, &reply, &err));
+	assert_done(rlk_conn_ping(conn, &err));
 }
 
 /* Whoever does not wait, but is told that something has come. */
@@ -170,9 +168,9 @@ CASE("an answer that is there is read past the deadline")
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	fd.fd = rlk_conn_fd(conn);
 	assert_int_equal(poll(&fd, 1, test_patience_ms()), 1);
-	assert_done(rlk_stmt_resume(conn, &reply, &err), &err);
+	assert_done(rlk_stmt_resume(conn, &reply, &err));
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_done(rlk_conn_ping(conn, &err), &err);
+	assert_done(rlk_conn_ping(conn, &err));
 }
 
 /* The first use prepares: the parameters have to outlive the call. */
@@ -196,7 +194,7 @@ CASE("an interrupted first use can be resumed")
 	memset(params, 0, sizeof(params));
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_done(rlk_stmt_resume(conn, &reply, &err), &err);
+	assert_done(rlk_stmt_resume(conn, &reply, &err));
 	assert_string_equal(reply.columns[0].text, "kept");
 }
 

@@ -190,11 +190,9 @@ DRAWN("tokens are raised by the holder")
 	assert_int_equal(ask(0, &request, RLK_ASK_FIRST, NULL), RLK_GRANTED);
 	first = ground_draw(&request);
 	last = first + 86400000000;
-	assert_done(strategy->raise(ground->beside, &request, last, &err),
-		    &err);
+	assert_done(strategy->raise(ground->beside, &request, last, &err));
 	/* It does not go back. */
-	assert_done(strategy->raise(ground->beside, &request, first, &err),
-		    &err);
+	assert_done(strategy->raise(ground->beside, &request, first, &err));
 	/* It is nobody's until it is drawn. */
 	assert_int_equal(
 	    test_sql_number(ground->sql,
@@ -204,8 +202,7 @@ DRAWN("tokens are raised by the holder")
 	    1);
 	assert_true(ground_draw(&request) == last + 1);
 	other.attempt++;
-	assert_done(strategy->raise(ground->beside, &other, 2 * last, &err),
-		    &err);
+	assert_done(strategy->raise(ground->beside, &other, 2 * last, &err));
 	if (strategy->needs_session)
 		assert_true(ground_draw(&request) == last + 2);
 	assert_true(ground_release(0, &request));
@@ -319,8 +316,7 @@ ALL("a lost connection gives no verdict")
 
 	assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
 	rlk_conn_mark(conn, &mark);
-	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err),
-		    &err);
+	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err));
 	assert_int_equal(
 	    strategy->acquire(conn, &a, RLK_ASK_FIRST, &holder, &err),
 	    RLK_UNCLEAR);

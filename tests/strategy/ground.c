@@ -66,7 +66,7 @@ static void open_session(int who)
 		.program = "test",
 	};
 
-	assert_done(rlk_session_open(ground->beside, &row, &err), &err);
+	assert_done(rlk_session_open(ground->beside, &row, &err));
 	ground->sessions[who] = row.id;
 }
 
@@ -182,8 +182,7 @@ enum rlk_verdict ground_ask(int who, const struct rlk_request *request,
 			return verdict;
 		set_until(ground->beside);
 		assert_done(
-		    ground->strategy->make(ground->beside, request, &err),
-		    &err);
+		    ground->strategy->make(ground->beside, request, &err));
 	}
 }
 
@@ -193,8 +192,7 @@ bool ground_release(int who, const struct rlk_request *request)
 
 	set_until(ground->conns[who]);
 	assert_done(ground->strategy->release(ground->conns[who], request,
-					      &found, &err),
-		    &err);
+					      &found, &err));
 	return found;
 }
 
@@ -204,8 +202,7 @@ bool ground_confirm(int who, const struct rlk_request *request)
 
 	set_until(ground->conns[who]);
 	assert_done(ground->strategy->confirm(ground->conns[who], request,
-					      &found, &err),
-		    &err);
+					      &found, &err));
 	return found;
 }
 
@@ -215,7 +212,6 @@ uint64_t ground_draw(const struct rlk_request *request)
 
 	set_until(ground->beside);
 	assert_done(
-	    ground->strategy->draw(ground->beside, request, &token, &err),
-	    &err);
+	    ground->strategy->draw(ground->beside, request, &token, &err));
 	return token;
 }

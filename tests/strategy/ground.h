@@ -85,8 +85,9 @@ bool ground_release(int who, const struct rlk_request *request);
 bool ground_confirm(int who, const struct rlk_request *request);
 uint64_t ground_draw(const struct rlk_request *request);
 
-/** Fail the test unless @fault is RLK_DONE, and say what was said. */
-#define assert_done(fault, err) ground_done(fault, err, __FILE__, __LINE__)
+/** Fail the test unless @fault is RLK_DONE, and say what the file's err says.
+ */
+#define assert_done(fault) ground_done(fault, &err, __FILE__, __LINE__)
 void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *error,
 		 const char *file, int line);
 

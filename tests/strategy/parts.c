@@ -44,15 +44,14 @@ static enum rlk_fault run_rest(int who, struct rlk_part *parts, size_t count,
 void parts_run_all(int who, struct rlk_part *parts, size_t count)
 {
 	uint64_t began = test_now_ns();
-	struct rowlock_errinfo error = { 0 };
-	enum rlk_fault fault = parts_run(who, parts, count, &error);
+	enum rlk_fault fault = parts_run(who, parts, count, &err);
 
 	while (fault == RLK_BUSY) {
 		test_keep_waiting(began, "others' locks to go: %s",
-				  error.message);
-		fault = run_rest(who, parts, count, &error);
+				  err.message);
+		fault = run_rest(who, parts, count, &err);
 	}
-	assert_done(fault, &error);
+	assert_done(fault);
 	/* What was not there to be given back, or to be drawn for, is for its
 	 * caller to ask for. */
 	for (size_t i = 0; i < count; i++)
@@ -93,21 +92,18 @@ const char *parts_name(const char *name, size_t number)
 struct rlk_conn *parts_guard(const char *name)
 {
 	struct rlk_conn *guard = ground_open(false, 1);
-	struct rowlock_errinfo error;
 	char sql[200];
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT attempt FROM business_lease WHERE name = '%s' AND "
 		 "slot = 0 FOR UPDATE",
 		 name);
-	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	assert_done(rlk_stmt_text(guard, sql, &err));
 	return guard;
 }
 
 void parts_unguard(struct rlk_conn *guard)
 {
-	struct rowlock_errinfo error;
-
-	assert_done(rlk_stmt_text(guard, "ROLLBACK", &error), &error);
+	assert_done(rlk_stmt_text(guard, "ROLLBACK", &err));
 	rlk_conn_close(guard);
 }

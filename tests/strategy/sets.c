@@ -52,7 +52,6 @@ void sets_release_one(int who, const struct rlk_request *request)
 	bool found = false;
 
 	assert_done(rlk_strategy_lease.release(ground->conns[who], request,
-					       &found, &err),
-		    &err);
+					       &found, &err));
 	assert_true(found);
 }

@@ -258,11 +258,11 @@ LEASE("lease: a silent client keeps nothing locked")
 		return;
 	}
 	ground_ask(0, &request, RLK_ASK_FIRST, NULL);
-	assert_done(rlk_stmt_text(ground->conns[0], "BEGIN", &err), &err);
+	assert_done(rlk_stmt_text(ground->conns[0], "BEGIN", &err));
 	snprintf(sql, sizeof(sql),
 		 "DELETE FROM business_lease WHERE name = '%s'", request.name);
-	assert_done(rlk_stmt_text(ground->conns[0], sql, &err), &err);
-	assert_done(rlk_stmt_text(other, sql, &err), &err);
+	assert_done(rlk_stmt_text(ground->conns[0], sql, &err));
+	assert_done(rlk_stmt_text(other, sql, &err));
 	assert_false(rlk_conn_alive(ground->conns[0]));
 	rlk_conn_close(other);
 }

@@ -35,17 +35,16 @@ static bool wait_for(int who, const char *name, uint64_t *ret_owner)
 	const struct rlk_request request = { .name = name };
 	struct rlk_bell_turn turn = { .got = false };
 
-	assert_done(rlk_bell_wait(ground->conns[who], &request, 0, &turn, &err),
-		    &err);
 	assert_done(
-	    rlk_bell_owner(ground->conns[who], &request, ret_owner, &err),
-	    &err);
+	    rlk_bell_wait(ground->conns[who], &request, 0, &turn, &err));
+	assert_done(
+	    rlk_bell_owner(ground->conns[who], &request, ret_owner, &err));
 	return turn.got;
 }
 
 static void ring_request(int who, const struct rlk_request *request)
 {
-	assert_done(rlk_bell_ring(ground->conns[who], request, &err), &err);
+	assert_done(rlk_bell_ring(ground->conns[who], request, &err));
 }
 
 static void ring(int who, const char *name)
@@ -131,17 +130,17 @@ LEASE("who leaves the line knows what it has left")
 	uint64_t owner = 0;
 
 	assert_true(wait_for(0, name, &owner));
-	assert_done(rlk_bell_leave(ground->conns[0], &request, &err), &err);
+	assert_done(rlk_bell_leave(ground->conns[0], &request, &err));
 	assert_true(owner_of(name) == 0);
 	assert_true(wait_for(0, name, &owner));
 	assert_true(wait_for(0, name, &owner));
 	/* Which it has not got is no trouble, either. */
-	assert_done(rlk_bell_leave(ground->conns[1], &request, &err), &err);
+	assert_done(rlk_bell_leave(ground->conns[1], &request, &err));
 	assert_int_equal(rlk_bell_leave(ground->conns[0], &request, &err),
 			 RLK_REFUSED);
 	assert_code(err.code, ROWLOCK_EDB, &err);
 	assert_true(owner_of(name) == id_of(0));
-	assert_done(rlk_bell_leave(ground->conns[0], &request, &err), &err);
+	assert_done(rlk_bell_leave(ground->conns[0], &request, &err));
 }
 
 LEASE("bells of names differ")
@@ -246,8 +245,7 @@ static bool release_ringing(struct rlk_request *request)
 {
 	bool found = false;
 
-	assert_done(rlk_bell_release(ground->conns[0], request, &found, &err),
-		    &err);
+	assert_done(rlk_bell_release(ground->conns[0], request, &found, &err));
 	return found;
 }
 
@@ -307,14 +305,12 @@ LEASE("a batch rings what its connection has")
 		    ground_ask(0, &parts[i].request, RLK_ASK_FIRST, NULL),
 		    RLK_GRANTED);
 		assert_done(
-		    rlk_bell_wait(commit, &parts[i].request, 0, &turn, &err),
-		    &err);
+		    rlk_bell_wait(commit, &parts[i].request, 0, &turn, &err));
 	}
 	/* The other's bell is on a connection that is not there any more. */
 	parts[0].request.bell_conn = rlk_conn_id(commit);
 	parts[1].request.bell_conn = rlk_conn_id(commit) + 1000000;
-	assert_done(ground->strategy->batch(commit, both, 2, &patience, &err),
-		    &err);
+	assert_done(ground->strategy->batch(commit, both, 2, &patience, &err));
 	assert_true(parts[0].found && parts[1].found);
 	assert_true(owner_of(name) == 0);
 	assert_true(owner_of(other) == rlk_conn_id(commit));
@@ -335,8 +331,7 @@ static struct rlk_bell_turn stand(int who, const struct rlk_request *request)
 {
 	struct rlk_bell_turn turn = { .got = false };
 
-	assert_done(rlk_bell_wait(ground->conns[who], request, 0, &turn, &err),
-		    &err);
+	assert_done(rlk_bell_wait(ground->conns[who], request, 0, &turn, &err));
 	return turn;
 }
 
@@ -344,7 +339,7 @@ static void leave_lane(int who, const struct rlk_request *request,
 		       unsigned int lane)
 {
 	assert_done(
-	    rlk_bell_leave_lane(ground->conns[who], request, lane, &err), &err);
+	    rlk_bell_leave_lane(ground->conns[who], request, lane, &err));
 }
 
 /* A lock of the bell of @request, by another connection. */
@@ -437,7 +432,7 @@ LEASE("a writer waits for the readers before it")
 	assert_true(owner_beside(&writer, "") == id_of(1));
 	leave_lane(0, &reader, 1);
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + GROUND_UNTIL_MS);
-	assert_done(rlk_bell_resume(conn, &turn, &err), &err);
+	assert_done(rlk_bell_resume(conn, &turn, &err));
 	assert_true(turn.got);
 	assert_true(owner_beside(&writer, "/1") == 0);
 	ring_request(1, &writer);
@@ -447,8 +442,7 @@ static uint64_t bell_owner(const struct rlk_request *request)
 {
 	uint64_t owner = 0;
 
-	assert_done(rlk_bell_owner(ground->conns[0], request, &owner, &err),
-		    &err);
+	assert_done(rlk_bell_owner(ground->conns[0], request, &owner, &err));
 	return owner;
 }
 
@@ -476,13 +470,13 @@ LEASE("who does not know what it has leaves it all")
 	take_beside(&reader, "gate");
 	take_beside(&reader, "1");
 	assert_int_equal(stand(1, &reader).lane, 2);
-	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err), &err);
+	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err));
 	leave_beside();
 	assert_true(bell_owner(&reader) == 0);
 	assert_true(stand(1, &reader).got);
-	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err), &err);
+	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err));
 	assert_true(bell_owner(&reader) == 0);
-	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err), &err);
+	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err));
 }
 
 /* The gate may be closed before the other sees it: again, then. */
@@ -501,9 +495,9 @@ LEASE("a reader that was let in lets others pass")
 		    rlk_bell_wait(conn, &reader, 3600000, &turn, &err),
 		    RLK_PENDING);
 		assert_done(
-		    rlk_bell_leave_open(ground->conns[0], &reader, &err), &err);
+		    rlk_bell_leave_open(ground->conns[0], &reader, &err));
 		rlk_conn_set_until(conn, until);
-		assert_done(rlk_bell_resume(conn, &turn, &err), &err);
+		assert_done(rlk_bell_resume(conn, &turn, &err));
 		assert_true(owner_beside(&reader, "/gate") == 0);
 		if (turn.got)
 			ring_request(1, &reader);

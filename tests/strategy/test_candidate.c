@@ -24,8 +24,7 @@ static struct rlk_heaviest look(const char *name, unsigned int weight)
 	struct rlk_heaviest heaviest = { 99, 99 };
 
 	assert_done(rlk_candidates_look(ground->conns[0], name, weight,
-					&heaviest, &err),
-		    &err);
+					&heaviest, &err));
 	return heaviest;
 }
 

@@ -18,8 +18,8 @@ static uint64_t take(int who)
 {
 	uint64_t number = 99;
 
-	assert_done(rlk_claim_take(ground->conns[who], FRESH_MS, &number, &err),
-		    &err);
+	assert_done(
+	    rlk_claim_take(ground->conns[who], FRESH_MS, &number, &err));
 	return number;
 }
 
@@ -27,8 +27,7 @@ static bool keep(int who, uint64_t number)
 {
 	bool kept = false;
 
-	assert_done(rlk_claim_keep(ground->conns[who], number, &kept, &err),
-		    &err);
+	assert_done(rlk_claim_keep(ground->conns[who], number, &kept, &err));
 	return kept;
 }
 
@@ -36,7 +35,7 @@ static int64_t age_ms(void)
 {
 	int64_t age_us = -1;
 
-	assert_done(rlk_claim_look(ground->conns[1], &age_us, &err), &err);
+	assert_done(rlk_claim_look(ground->conns[1], &age_us, &err));
 	return age_us == INT64_MAX ? -1 : age_us / 1000;
 }
 

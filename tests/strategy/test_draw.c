@@ -104,8 +104,7 @@ EACH("a single one that overtakes a line sees it")
 	assert_false(part.holder.line);
 	end_both(&part);
 	assert_done(
-	    rlk_bell_wait(ground->conns[1], &part.request, 0, &turn, &err),
-	    &err);
+	    rlk_bell_wait(ground->conns[1], &part.request, 0, &turn, &err));
 	assert_true(turn.got);
 	part = ask_for_both(name);
 	parts_run_all(0, &part, 1);
@@ -114,7 +113,7 @@ EACH("a single one that overtakes a line sees it")
 	assert_true(part.holder.line);
 	assert_false(part.holder.bell);
 	assert_true(ground_release(0, &part.request));
-	assert_done(rlk_bell_ring(ground->conns[1], &part.request, &err), &err);
+	assert_done(rlk_bell_ring(ground->conns[1], &part.request, &err));
 }
 
 /* Not even if somebody's transaction has its row. */
@@ -160,7 +159,7 @@ EACH("a single one that cannot draw leaves nothing open")
 		 "SELECT token FROM lock_token WHERE strategy = 'lease' AND "
 		 "name = '%s' FOR UPDATE",
 		 name);
-	assert_done(rlk_stmt_text(guard, sql, &err), &err);
+	assert_done(rlk_stmt_text(guard, sql, &err));
 	part = ask_for_both(name);
 	assert_int_equal(parts_run(0, &part, 1, &err), RLK_BUSY);
 	assert_int_equal(part.answered, !takes_bells());
@@ -185,7 +184,7 @@ EACH("two draws for one name are two tokens")
 	ground_ask(0, &parts[0].request, RLK_ASK_FIRST, NULL);
 	parts[0].act = RLK_ACT_DRAW;
 	parts[1] = parts[0];
-	assert_done(parts_run(0, parts, 2, &err), &err);
+	assert_done(parts_run(0, parts, 2, &err));
 	assert_true(parts[0].answered || parts[1].answered);
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(parts[i].answered, parts[i].token > 0);
@@ -212,7 +211,7 @@ EACH("a draw that cannot be leaves nothing open")
 		 "SELECT token FROM lock_token WHERE strategy = 'lease' AND "
 		 "name = '%s' FOR UPDATE",
 		 parts_name(word, 1));
-	assert_done(rlk_stmt_text(guard, sql, &err), &err);
+	assert_done(rlk_stmt_text(guard, sql, &err));
 	assert_int_equal(parts_run(0, parts, 3, &err), RLK_BUSY);
 	/* The first commits by itself where each does. */
 	assert_int_equal(parts[0].answered, !takes_bells());

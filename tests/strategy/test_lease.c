@@ -288,13 +288,11 @@ LEASE("a look shows all and takes nothing")
 	struct rlk_request a = ground_request(0, test_name("look"));
 	struct rlk_holder holder = { .known = true };
 
-	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err),
-		    &err);
+	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err));
 	assert_false(holder.known);
 	a.max_hold_ms = 5000;
 	take(0, &a);
-	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err),
-		    &err);
+	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err));
 	assert_true(holder.known && holder.looked && !holder.absent);
 	assert_true(holder.attempt == a.attempt);
 	assert_true(holder.session == a.session);
@@ -373,18 +371,17 @@ LEASE("a break ends the hold and tells its session")
 	struct rlk_beat beat;
 	bool found = true;
 
-	assert_done(ground->strategy->end(ground->beside, a.name, &found, &err),
-		    &err);
+	assert_done(
+	    ground->strategy->end(ground->beside, a.name, &found, &err));
 	assert_false(found);
 	take(0, &a);
 	take(0, &b);
-	assert_done(ground->strategy->end(ground->beside, a.name, &found, &err),
-		    &err);
+	assert_done(
+	    ground->strategy->end(ground->beside, a.name, &found, &err));
 	assert_true(found);
 	assert_int_equal(attempt_of(a.name), 0);
 	assert_true(attempt_of(b.name) == b.attempt);
-	assert_done(rlk_session_beat(ground->conns[1], &row, &beat, &err),
-		    &err);
+	assert_done(rlk_session_beat(ground->conns[1], &row, &beat, &err));
 	assert_true(beat.alive);
 	assert_int_equal(beat.breaks, 1);
 	/* Nothing is left open on the connection that did it. */
@@ -411,8 +408,7 @@ LEASE("the leases of a session are all of them and no others")
 	take(0, &a);
 	take(0, &b);
 	take(1, &c);
-	assert_done(rlk_leases_of(ground->beside, a.session, note, &sum, &err),
-		    &err);
+	assert_done(rlk_leases_of(ground->beside, a.session, note, &sum, &err));
 	assert_true(sum == (a.attempt ^ b.attempt));
 	assert_true(ground_release(0, &a));
 	assert_true(ground_release(0, &b));

@@ -66,8 +66,7 @@ LEASE("all leases are listed once, in their order")
 	snprintf(like, sizeof(like), "%s %%", told.name);
 	listing = rlk_listing_begin(like, tell_lease, &told);
 	while (rlk_listing_more(&listing))
-		assert_done(rlk_list_leases(ground->beside, &listing, &err),
-			    &err);
+		assert_done(rlk_list_leases(ground->beside, &listing, &err));
 	assert_int_equal(told.count, MANY);
 	drop_leases(told.name);
 }
@@ -89,7 +88,7 @@ LEASE("a list ends where its function says so")
 	snprintf(like, sizeof(like), "%s %%", name);
 	listing = rlk_listing_begin(like, tell_two, &told);
 	assert_true(rlk_listing_more(&listing));
-	assert_done(rlk_list_leases(ground->beside, &listing, &err), &err);
+	assert_done(rlk_list_leases(ground->beside, &listing, &err));
 	assert_int_equal(told, 2);
 	assert_false(rlk_listing_more(&listing));
 	drop_leases(name);
@@ -106,9 +105,8 @@ LEASE("all leases of a session are told once")
 	uint64_t sum = 0;
 
 	make_leases(name, ground->sessions[0]);
-	assert_done(
-	    rlk_leases_of(ground->beside, ground->sessions[0], add, &sum, &err),
-	    &err);
+	assert_done(rlk_leases_of(ground->beside, ground->sessions[0], add,
+				  &sum, &err));
 	assert_true(sum == MANY * (MANY + 1) / 2);
 	drop_leases(name);
 }
@@ -144,12 +142,10 @@ LEASE("all rows are listed and probed once")
 	while (rlk_listing_more(&listing)) {
 		const struct rlk_page begin = listing.page;
 
-		assert_done(rlk_list_rows(ground->beside, &listing, &err),
-			    &err);
+		assert_done(rlk_list_rows(ground->beside, &listing, &err));
 		assert_done(rlk_list_free_rows(ground->beside, like, &begin,
 					       listing.page.name, tell_name,
-					       &probed, &err),
-			    &err);
+					       &probed, &err));
 		assert_int_equal(probed.count, listed.count);
 	}
 	assert_int_equal(listed.count, MANY);

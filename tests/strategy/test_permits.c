@@ -348,8 +348,7 @@ static void stand_in_line(const struct some *some)
 	struct rlk_bell_turn turn = { .got = false };
 
 	assert_done(
-	    rlk_bell_wait(ground->conns[0], &some->request, 0, &turn, &err),
-	    &err);
+	    rlk_bell_wait(ground->conns[0], &some->request, 0, &turn, &err));
 	assert_true(turn.got);
 }
 
@@ -369,7 +368,7 @@ CASE_ON("who stands in line is not overtaken", GROUND_PERMITS)
 	/* The one that has the bell is the first. */
 	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
 	release(&a);
-	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err), &err);
+	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err));
 	b.request.passes_line = false;
 	assert_int_equal(ask(1, &b, NULL), RLK_GRANTED);
 	release(&b);
@@ -444,7 +443,7 @@ CASE_ON("who guesses overtakes nobody", GROUND_PERMITS)
 	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
 	assert_int_equal(a.slots[0], 2);
 	release(&a);
-	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err), &err);
+	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err));
 }
 
 static void one_more_comes(struct test_sql *other, const char *name)
@@ -470,7 +469,7 @@ CASE_ON("a guess counts what is above the number", GROUND_PERMITS)
 	assert_int_equal(ask(0, &a, NULL), RLK_HELD);
 	assert_int_equal(rows_of(name), 1);
 	remove_rows(name);
-	assert_done(rlk_permits_set(ground->beside, name, 9, &err), &err);
+	assert_done(rlk_permits_set(ground->beside, name, 9, &err));
 	snprintf(statement, sizeof(statement),
 		 "UPDATE lock_permits SET permits = 1 WHERE name = '%s'", name);
 	assert_int_equal(ask_beside(&a, statement, one_more_comes), RLK_HELD);
@@ -589,9 +588,9 @@ CASE_ON("a look counts what is in use", GROUND_PERMITS)
 	const char *name = test_name("count");
 	struct rlk_permits_seen seen = { 0 };
 
-	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
+	assert_done(rlk_permits_look(ground->beside, name, &seen, &err));
 	assert_false(seen.known);
-	assert_done(rlk_permits_set(ground->beside, name, 4, &err), &err);
+	assert_done(rlk_permits_set(ground->beside, name, 4, &err));
 	have(name, 2);
 	have(name, 2000);
 	/* That of a lock, and of a writer. */
@@ -601,12 +600,12 @@ CASE_ON("a look counts what is in use", GROUND_PERMITS)
 		 "acquired_at) VALUES ('%s', 2147483648, 1, 1, "
 		 "UTC_TIMESTAMP(6))",
 		 name);
-	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
+	assert_done(rlk_permits_look(ground->beside, name, &seen, &err));
 	assert_true(seen.known);
 	assert_int_equal(seen.permits, 4);
 	assert_int_equal(seen.used, 2);
-	assert_done(rlk_permits_set(ground->beside, name, 2, &err), &err);
-	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
+	assert_done(rlk_permits_set(ground->beside, name, 2, &err));
+	assert_done(rlk_permits_look(ground->beside, name, &seen, &err));
 	assert_int_equal(seen.permits, 2);
 	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 name);

@@ -45,7 +45,7 @@ ROW("an absent row is never a grant")
 						      asks[i], &holder, &err),
 			    RLK_ABSENT);
 	/* Nobody's look is in the way of who makes it. */
-	assert_done(ground->strategy->make(ground->beside, &a, &err), &err);
+	assert_done(ground->strategy->make(ground->beside, &a, &err));
 	for (size_t i = 0; i < TEST_SIZE(asks); i++) {
 		assert_int_equal(ground->strategy->acquire(ground->conns[0], &a,
 							   asks[i], &holder,
@@ -63,7 +63,7 @@ ROW("making a row twice does no harm and does not wait")
 	a.info = "first";
 	take(0, &a);
 	a.info = "second";
-	assert_done(ground->strategy->make(conn, &a, &err), &err);
+	assert_done(ground->strategy->make(conn, &a, &err));
 	assert_int_equal(test_sql_number(ground->sql,
 					 "SELECT COUNT(*) FROM business_lock "
 					 "WHERE name = '%s' AND info = 'first'",
@@ -114,7 +114,7 @@ ROW("a question is taken back by a kill")
 	take(0, &a);
 	stand_in_line(ground->conns[1], &b);
 	rlk_conn_mark(ground->conns[1], &mark);
-	assert_done(rlk_conn_kill_query(ground->beside, &mark, &err), &err);
+	assert_done(rlk_conn_kill_query(ground->beside, &mark, &err));
 	assert_int_equal(ground->strategy->resume(ground->conns[1], &err),
 			 RLK_AGAIN);
 	assert_true(rlk_conn_usable(ground->conns[1]));
@@ -134,8 +134,7 @@ ROW("a fence takes the name from a lost waiter")
 	take(0, &a);
 	stand_in_line(ground->conns[1], &b);
 	rlk_conn_mark(ground->conns[1], &mark);
-	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err),
-		    &err);
+	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err));
 	/* Nobody is in the line now who could get it. */
 	assert_true(ground_release(0, &a));
 	take(0, &a);
@@ -198,7 +197,7 @@ ROW("a row is let go without memory")
 	fake_memory_fail(1);
 	fault = ground->strategy->release(ground->conns[0], &a, &found, &err);
 	assert_true(fake_memory_failed());
-	assert_done(fault, &err);
+	assert_done(fault);
 	assert_true(found);
 	take(1, &b);
 	assert_true(ground_release(1, &b));

@@ -196,8 +196,7 @@ static void see(const struct rlk_rwlock_seen *row, void *arg)
 static void look(const char *name, struct seen *ret_seen)
 {
 	*ret_seen = (struct seen){ 0 };
-	assert_done(rlk_rwlock_look(ground->beside, name, see, ret_seen, &err),
-		    &err);
+	assert_done(rlk_rwlock_look(ground->beside, name, see, ret_seen, &err));
 }
 
 OF("a look tells of the writer and of all readers")
@@ -281,7 +280,7 @@ OF("a break ends all readers, however many")
 		 "UTC_TIMESTAMP(6) FROM few a CROSS JOIN few b LIMIT %d",
 		 name, (unsigned long long) ground->sessions[1], MANY);
 	assert_int_equal(rows_of(name), MANY);
-	assert_done(lease->end(ground->beside, name, &found, &err), &err);
+	assert_done(lease->end(ground->beside, name, &found, &err));
 	assert_true(found);
 	assert_int_equal(rows_of(name), 0);
 	assert_int_equal(
@@ -289,7 +288,7 @@ OF("a break ends all readers, however many")
 			    "SELECT breaks FROM lease_session WHERE id = %llu",
 			    (unsigned long long) ground->sessions[1]),
 	    MANY);
-	assert_done(lease->end(ground->beside, name, &found, &err), &err);
+	assert_done(lease->end(ground->beside, name, &found, &err));
 	assert_false(found);
 }
 

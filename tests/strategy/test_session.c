@@ -29,7 +29,7 @@ static bool beat(uint64_t id, uint64_t ttl_ms)
 	const struct rlk_session_row row = { .id = id, .ttl_ms = ttl_ms };
 	struct rlk_beat beat;
 
-	assert_done(rlk_session_beat(ground->beside, &row, &beat, &err), &err);
+	assert_done(rlk_session_beat(ground->beside, &row, &beat, &err));
 	return beat.alive;
 }
 
@@ -38,8 +38,7 @@ static bool evict_expired(uint64_t id)
 	bool evicted = false;
 
 	assert_done(
-	    rlk_session_evict_expired(ground->beside, id, &evicted, &err),
-	    &err);
+	    rlk_session_evict_expired(ground->beside, id, &evicted, &err));
 	return evicted;
 }
 
@@ -48,8 +47,7 @@ static bool evict_silent(uint64_t id, uint64_t seen)
 	bool evicted = false;
 
 	assert_done(
-	    rlk_session_evict_silent(ground->beside, id, seen, &evicted, &err),
-	    &err);
+	    rlk_session_evict_silent(ground->beside, id, seen, &evicted, &err));
 	return evicted;
 }
 
@@ -57,8 +55,8 @@ static bool sweep_dead(const struct rlk_request *request)
 {
 	bool swept = false;
 
-	assert_done(rlk_lease_sweep_dead(ground->beside, request, &swept, &err),
-		    &err);
+	assert_done(
+	    rlk_lease_sweep_dead(ground->beside, request, &swept, &err));
 	return swept;
 }
 
@@ -67,8 +65,7 @@ static bool sweep_expired(const struct rlk_request *request)
 	bool swept = false;
 
 	assert_done(
-	    rlk_lease_sweep_expired(ground->beside, request, &swept, &err),
-	    &err);
+	    rlk_lease_sweep_expired(ground->beside, request, &swept, &err));
 	return swept;
 }
 
@@ -127,10 +124,10 @@ LEASE("a beat of an evicted session says so")
 {
 	uint64_t id = ground->sessions[0];
 
-	assert_done(rlk_session_close(ground->beside, id, &err), &err);
+	assert_done(rlk_session_close(ground->beside, id, &err));
 	assert_false(beat(id, 60000));
 	assert_false(beat(id, 60000));
-	assert_done(rlk_session_close(ground->beside, id, &err), &err);
+	assert_done(rlk_session_close(ground->beside, id, &err));
 	assert_int_equal(column_of(id, "COUNT(*)"), 0);
 	assert_true(beat(ground->sessions[1], 60000));
 }
@@ -269,8 +266,7 @@ LEASE("looks go through all sessions page by page")
 	do {
 		before = seen.last;
 		assert_done(rlk_sessions_after(ground->beside, before, 1,
-					       see_session, &seen, &err),
-			    &err);
+					       see_session, &seen, &err));
 	} while (seen.last != before);
 	assert_int_equal(seen.count, 2);
 	assert_true(seen.in_order);
@@ -298,8 +294,7 @@ static struct seen look_for(const char *name, bool all_with_max)
 	struct seen seen = { .name = name };
 
 	assert_done(
-	    rlk_leases_dead(ground->beside, &cursor, see_lease, &seen, &err),
-	    &err);
+	    rlk_leases_dead(ground->beside, &cursor, see_lease, &seen, &err));
 	return seen;
 }
 
@@ -350,7 +345,7 @@ static void drop_mine(const struct rlk_token_seen *seen, void *arg)
 		fault = rlk_token_collect(ground->beside, seen, &floor,
 					  &dropped, &err);
 	while (fault == RLK_BUSY || fault == RLK_CONFLICT);
-	assert_done(fault, &err);
+	assert_done(fault);
 	old->dropped += dropped;
 }
 
@@ -372,13 +367,12 @@ LEASE("only tokens that nobody drew for long are dropped")
 	age_token(old.name, "lease", "29");
 	age_token(old.name, "row", "31");
 	assert_done(
-	    rlk_tokens_old(ground->beside, 10000, drop_mine, &old, &err), &err);
+	    rlk_tokens_old(ground->beside, 10000, drop_mine, &old, &err));
 	assert_int_equal(old.dropped, 1);
 	assert_true(old.row);
 	/* One that was drawn since the look stays. */
 	assert_done(
-	    rlk_token_collect(ground->beside, &young, &floor, &dropped, &err),
-	    &err);
+	    rlk_token_collect(ground->beside, &young, &floor, &dropped, &err));
 	assert_false(dropped);
 	assert_int_equal(test_sql_number(ground->sql,
 					 "SELECT COUNT(*) FROM lock_token "
@@ -409,8 +403,8 @@ LEASE("a break in the way of a guard leaves no transaction")
 	assert_true(beat(a.session, 60000));
 	assert_int_equal(column_of(a.session, "beat"), beats + 1);
 	assert_true(ground_confirm(0, &a));
-	assert_done(ground->strategy->end(ground->beside, a.name, &found, &err),
-		    &err);
+	assert_done(
+	    ground->strategy->end(ground->beside, a.name, &found, &err));
 	assert_true(found);
 	assert_false(ground_release(0, &a));
 }

@@ -185,8 +185,7 @@ CASE_ON("each name has a token of its own", GROUND_SETS)
 	uint64_t before = 0;
 
 	assert_done(rlk_strategy(ROWLOCK_LEASE)
-			->draw(ground->beside, &one, &before, &err),
-		    &err);
+			->draw(ground->beside, &one, &before, &err));
 	sets_release_one(1, &one);
 	assert_int_equal(ground_draw(&request), 0);
 	take(0, &request);

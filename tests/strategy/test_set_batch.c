@@ -89,8 +89,7 @@ CASE_ON("many that share a name exclude each other", GROUND_SETS)
 		pointers[i] = &parts[i];
 	}
 	assert_done(ground->strategy->batch(ground->conns[0], pointers, 12,
-					    &none, &err),
-		    &err);
+					    &none, &err));
 	for (int i = 0; i < 12; i++) {
 		/* What does not fit was not sent. */
 		if (!parts[i].answered) {
@@ -171,7 +170,7 @@ CASE_ON("what was made before is granted", GROUND_SETS)
 	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 part.names[0]);
 	parts[0].answered = parts[1].answered = false;
-	assert_done(parts_run(0, parts, 2, &err), &err);
+	assert_done(parts_run(0, parts, 2, &err));
 	assert_true(parts[0].answered);
 	assert_int_equal(parts[0].verdict, RLK_GRANTED);
 	assert_false(parts[1].answered);
@@ -179,7 +178,7 @@ CASE_ON("what was made before is granted", GROUND_SETS)
 	/* Nor is it given back as if it were whole. */
 	parts[0] = release_of(&parts[0]);
 	parts[1] = release_of(&parts[1]);
-	assert_done(parts_run(0, parts, 2, &err), &err);
+	assert_done(parts_run(0, parts, 2, &err));
 	assert_true(parts[0].answered && parts[0].found);
 	assert_false(parts[1].answered);
 	assert_int_equal(sets_rows(&whole, 0), 0);

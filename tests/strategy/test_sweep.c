@@ -62,8 +62,7 @@ static uint64_t sweep(const struct rlk_dead_lease *leases, size_t count)
 	const struct rlk_removal removal = { RLK_SWEEP_DEAD, leases, count };
 	uint64_t swept = 0;
 
-	assert_done(rlk_remove_many(ground->conns[0], &removal, &swept, &err),
-		    &err);
+	assert_done(rlk_remove_many(ground->conns[0], &removal, &swept, &err));
 	return swept;
 }
 
@@ -135,8 +134,8 @@ static uint64_t evict(bool silent, uint64_t beat)
 	};
 	uint64_t evicted = 0;
 
-	assert_done(rlk_remove_many(ground->conns[0], &removal, &evicted, &err),
-		    &err);
+	assert_done(
+	    rlk_remove_many(ground->conns[0], &removal, &evicted, &err));
 	return evicted;
 }
 
@@ -175,14 +174,13 @@ static struct rlk_part dead_part(int who, const char *name)
 	ground_ask(who, &request, RLK_ASK_FIRST, NULL);
 	part.request.attempt = rlk_random(); /* of who asks */
 	assert_done(ground->strategy->look(ground->conns[0], &request,
-					   &part.holder, &err),
-		    &err);
+					   &part.holder, &err));
 	return part;
 }
 
 static void run_sweeps(struct rlk_part *parts, size_t count)
 {
-	assert_done(parts_run(0, parts, count, &err), &err);
+	assert_done(parts_run(0, parts, count, &err));
 	for (size_t i = 0; i < count; i++)
 		assert_true(parts[i].answered && parts[i].found);
 }
@@ -289,7 +287,7 @@ static uint64_t sweep_name(const char *name)
 {
 	uint64_t swept = 0;
 
-	assert_done(rlk_sweep_name(ground->conns[0], name, &swept, &err), &err);
+	assert_done(rlk_sweep_name(ground->conns[0], name, &swept, &err));
 	return swept;
 }
 

@@ -38,8 +38,7 @@ static unsigned int look_for(const char *name)
 {
 	struct look look = { .name = name };
 
-	assert_done(rlk_tokens_old(ground->beside, 10000, see, &look, &err),
-		    &err);
+	assert_done(rlk_tokens_old(ground->beside, 10000, see, &look, &err));
 	return look.count;
 }
 
@@ -49,8 +48,7 @@ static bool collect(const char *name, uint64_t token, uint64_t floor)
 	bool collected = false;
 
 	assert_done(
-	    rlk_token_collect(ground->beside, &seen, &floor, &collected, &err),
-	    &err);
+	    rlk_token_collect(ground->beside, &seen, &floor, &collected, &err));
 	assert_true(floor >= token);
 	return collected;
 }
@@ -145,7 +143,7 @@ LEASE("the token of a lease that is there is not looked for")
 static void text(struct rlk_conn *conn, const char *sql)
 {
 	rlk_conn_set_until(conn, RLK_NEVER);
-	assert_done(rlk_stmt_text(conn, sql, &err), &err);
+	assert_done(rlk_stmt_text(conn, sql, &err));
 }
 
 /* The worst moment: the draw has read the floor, and is not committed. */
@@ -160,7 +158,7 @@ BOTH("a floor that a draw has read is not raised")
 	bool collected = false;
 
 	ground_ask(0, &request, RLK_ASK_FIRST, NULL);
-	assert_done(ground->strategy->draw(slow, &request, &token, &err), &err);
+	assert_done(ground->strategy->draw(slow, &request, &token, &err));
 	assert_true(token > 0);
 	assert_int_equal(
 	    rlk_token_collect(ground->beside, &seen, &floor, &collected, &err),
