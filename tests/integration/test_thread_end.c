@@ -319,12 +319,6 @@ static int play(const char *act, const char *name)
 	return WEXITSTATUS(status);
 }
 
-static void tell(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
 struct left {
 	struct rowlock_client *client;
 	struct rowlock *lock;
@@ -350,7 +344,7 @@ static int end_the_main_thread(const char *name)
 	left.client = test_client(TTL_MS);
 	left.lock = test_lock(left.client, ROWLOCK_LEASE, 0, name);
 	left.told = test_event_new();
-	rowlock_on_lost(left.lock, tell, &left.told);
+	rowlock_on_lost(left.lock, test_event_note, &left.told);
 	if (rowlock_acquire(left.lock, 0, NULL) ||
 	    pthread_create(&thread, NULL, outlive_main, &left))
 		return 3;
