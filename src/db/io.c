@@ -321,12 +321,8 @@ void rlk_io_abandon(struct rlk_conn *conn)
 
 	/* Under TLS the call looks at the stream again before it believes in
 	 * a time-out: so the stream has to have an end. */
-	if (io->suspended && mysql_get_ssl_cipher(conn->mysql)) {
-		/* Writing to an ended stream could raise SIGPIPE. */
-		if (io->waits_for & MYSQL_WAIT_WRITE)
-			return;
+	if (io->suspended && mysql_get_ssl_cipher(conn->mysql))
 		shutdown(mysql_get_socket(conn->mysql), SHUT_RDWR);
-	}
 	for (int i = 0; io->suspended && i < UNWIND_STEPS; i++) {
 		io->waits_for = go_on(conn, MYSQL_WAIT_TIMEOUT);
 		io->suspended = io->waits_for != 0;

@@ -113,9 +113,7 @@ unsigned int db_pool_waiting(struct rlk_pool *pool, size_t bay)
 
 void db_exec(struct rlk_conn *conn, const char *sql)
 {
-	struct rowlock_errinfo error = { 0 };
-
-	assert_done(rlk_stmt_text(conn, sql, &error), &error);
+	assert_done(rlk_stmt_text(conn, sql, &err));
 }
 
 void db_root(const char *sql)
@@ -151,12 +149,10 @@ static const struct rlk_stmt_def *number_def(const char *sql)
 
 uint64_t db_number(struct rlk_conn *conn, const char *sql)
 {
-	struct rowlock_errinfo error = { 0 };
 	uint64_t number = 0;
 
 	assert_done(rlk_stmt_each(conn, number_def(sql), NULL, see_number,
-				  &number, &error),
-		    &error);
+				  &number, &err));
 	return number;
 }
 
@@ -194,12 +190,10 @@ uint64_t db_status(struct rlk_conn *conn, const char *variable, bool global)
 #undef STATUS
 	const struct rlk_value params[] = { rlk_text(variable) };
 	enum rlk_flavour flavour = rlk_conn_server(conn)->flavour;
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	assert_done(
-	    rlk_stmt_run(conn, &defs[flavour][global], params, &reply, &error),
-	    &error);
+	    rlk_stmt_run(conn, &defs[flavour][global], params, &reply, &err));
 	assert_true(reply.has_row);
 	return reply.columns[0].u64;
 }

@@ -82,8 +82,8 @@ void db_root(const char *sql);
 /** The first number of the first row. @sql stays: a constant. */
 uint64_t db_number(struct rlk_conn *conn, const char *sql);
 
-/** Fail unless @fault is RLK_DONE; says why. */
-#define assert_done(fault, error) db_done(fault, error, __FILE__, __LINE__)
+/** Fail unless @fault is RLK_DONE; says what the file's err says. */
+#define assert_done(fault) db_done(fault, &err, __FILE__, __LINE__)
 void db_done(enum rlk_fault fault, const struct rowlock_errinfo *error,
 	     const char *file, int line);
 

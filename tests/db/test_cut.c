@@ -156,12 +156,11 @@ CASE("an opening that stops anywhere is left at the deadline")
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	DB_CONN(conn, NULL);
-	struct rowlock_errinfo error;
 	size_t bytes = 0;
 
 	for (; !conn && bytes < 20000; bytes += STOP_STEP) {
 		relay_stop_after(relay, bytes, false);
-		conn = open_by(relay, db_in(30), &error);
+		conn = open_by(relay, db_in(30), &err);
 	}
 	print_message("# %zu places\n", bytes / STOP_STEP);
 	assert_true(bytes > 500);
@@ -171,16 +170,15 @@ CASE("an opening that stops anywhere is left at the deadline")
  * is awaited; false: the reply is not longer than that. */
 static bool stop_after(struct relay *relay, step_fn step, size_t bytes)
 {
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 
 	relay_stop_after(relay, SIZE_MAX, false);
-	conn = open_by(relay, db_in(test_patience_ms()), &error);
+	conn = open_by(relay, db_in(test_patience_ms()), &err);
 	assert_non_null(conn);
 	relay_stop_after(relay, bytes, false);
 	rlk_conn_set_until(conn, db_in(10));
-	fault = step(conn, false, &error);
+	fault = step(conn, false, &err);
 	relay_stop_after(relay, SIZE_MAX, false);
 	if (step == run_three && fault) {
 		assert_int_equal(fault, RLK_UNKNOWN);
@@ -188,8 +186,8 @@ static bool stop_after(struct relay *relay, step_fn step, size_t bytes)
 	} else if (fault) {
 		assert_int_equal(fault, RLK_PENDING);
 		rlk_conn_set_until(conn, db_in(test_patience_ms()));
-		assert_done(step(conn, true, &error), &error);
-		assert_done(run_ping(conn, false, &error), &error);
+		assert_done(step(conn, true, &err));
+		assert_done(run_ping(conn, false, &err));
 	}
 	rlk_conn_close(conn);
 	return fault;
@@ -212,13 +210,12 @@ CASE("a reply that stops anywhere may be awaited")
 CASE("a stream in single bytes is read whole")
 {
 	DB_RELAY(relay, relay_start(RELAY_BYTES, NULL));
-	struct rowlock_errinfo error = { 0 };
-	DB_CONN(conn, open_by(relay, db_in(test_patience_ms()), &error));
+	DB_CONN(conn, open_by(relay, db_in(test_patience_ms()), &err));
 
 	assert_non_null(conn);
 	for (size_t i = 0; i < STEPS; i++) {
 		rlk_conn_set_until(conn, db_in(test_patience_ms()));
-		assert_done(steps[i](conn, false, &error), &error);
+		assert_done(steps[i](conn, false, &err));
 	}
 }
 

@@ -67,19 +67,16 @@ static void scene_close(struct scene *scene)
 static void check_fence(bool with_mark)
 {
 	struct scene scene = scene_open();
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	if (!with_mark)
 		scene.mark.lock[0] = '\0';
-	assert_done(
-	    rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &error),
-	    &error);
+	assert_done(rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &err));
 	/* The way is free for it now, but it is not there any more. */
 	db_exec(scene.holder, "ROLLBACK");
 	assert_int_equal(count_rows(scene.fencer), 0);
 	rlk_conn_set_until(scene.victim, db_in(test_patience_ms()));
-	assert_int_equal(rlk_stmt_resume(scene.victim, &reply, &error),
+	assert_int_equal(rlk_stmt_resume(scene.victim, &reply, &err),
 			 RLK_UNKNOWN);
 	assert_int_equal(count_rows(scene.fencer), 0);
 	scene_close(&scene);
@@ -114,14 +111,11 @@ CASE("a blocked INSERT that was not fenced lands")
 CASE("a session that is dying is not waited for")
 {
 	struct scene scene = scene_open();
-	struct rowlock_errinfo error = { 0 };
 
-	assert_int_equal(rlk_conn_fence(scene.fencer, &scene.mark, 0, &error),
+	assert_int_equal(rlk_conn_fence(scene.fencer, &scene.mark, 0, &err),
 			 RLK_PENDING);
 	assert_true(rlk_conn_usable(scene.fencer));
-	assert_done(
-	    rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &error),
-	    &error);
+	assert_done(rlk_conn_fence(scene.fencer, &scene.mark, RLK_NEVER, &err));
 	scene_close(&scene);
 }
 
@@ -130,7 +124,6 @@ CASE("a session on another node is out of reach")
 {
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_server *node =
 	    (struct rlk_server *) (uintptr_t) rlk_conn_server(fencer);
 	struct rlk_mark mark;
@@ -138,10 +131,10 @@ CASE("a session on another node is out of reach")
 	rlk_conn_mark(innocent, &mark);
 	strcpy(mark.identity, "another node@1");
 	node->galera = true;
-	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error),
+	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err),
 			 RLK_REFUSED);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
-	assert_done(rlk_conn_ping(innocent, &error), &error);
+	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
+	assert_done(rlk_conn_ping(innocent, &err));
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -150,28 +143,26 @@ CASE("a session that has ended is over at once")
 {
 	struct rlk_conn *victim = db_open(NULL, &db_lease);
 	DB_CONN(fencer, db_open(NULL, &db_lease));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(victim, &mark);
 	rlk_conn_close(victim);
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
 }
 
 CASE("a restart has ended it, and nobody else is killed")
 {
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	/* The same number on a server that was started at another time. */
 	rlk_conn_mark(innocent, &mark);
 	mark.lock[0] = '\0';
 	strcat(mark.identity, "0");
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
-	assert_done(rlk_conn_kill_query(fencer, &mark, &error), &error);
-	assert_done(rlk_conn_ping(innocent, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
+	assert_done(rlk_conn_kill_query(fencer, &mark, &err));
+	assert_done(rlk_conn_ping(innocent, &err));
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -182,15 +173,14 @@ CASE("a number that is another's by now is not killed")
 	struct rlk_conn *ended = db_open(NULL, &db_lease);
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(ended, &mark);
 	rlk_conn_close(ended);
 	mark.id = rlk_conn_id(innocent);
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
-	assert_done(rlk_conn_kill_query(fencer, &mark, &error), &error);
-	assert_done(rlk_conn_ping(innocent, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
+	assert_done(rlk_conn_kill_query(fencer, &mark, &err));
+	assert_done(rlk_conn_ping(innocent, &err));
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
 }
@@ -199,9 +189,8 @@ CASE("a number that is another's by now is not killed")
  * server's for one of these, and end a stranger's session. */
 CASE("a number that is something between's is not killed")
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rlk_conn *innocent = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *fencer;
 	struct rlk_mark mark;
 
@@ -211,17 +200,15 @@ CASE("a number that is something between's is not killed")
 	assert_false(rlk_conn_may_kill(fencer));
 	assert_true(rlk_conn_may_kill(innocent));
 	rlk_conn_mark(innocent, &mark);
-	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error),
+	assert_int_equal(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err),
 			 RLK_REFUSED);
-	assert_says(error.message, "numbers for sessions");
-	assert_int_equal(rlk_conn_kill_query(fencer, &mark, &error),
+	assert_says(err.message, "numbers for sessions");
+	assert_int_equal(rlk_conn_kill_query(fencer, &mark, &err), RLK_REFUSED);
+	assert_int_equal(rlk_conn_kill_tagged(fencer, "a-tag", &err),
 			 RLK_REFUSED);
-	assert_int_equal(rlk_conn_kill_tagged(fencer, "a-tag", &error),
-			 RLK_REFUSED);
-	assert_done(rlk_conn_ping(innocent, &error), &error);
+	assert_done(rlk_conn_ping(innocent, &err));
 	rlk_conn_close(innocent);
 	rlk_conn_close(fencer);
-	relay_end(relay);
 }
 
 /* Once the mark is gone, so are the transaction's locks: a thousand rows that
@@ -235,7 +222,6 @@ CASE("a fenced transaction is rolled back when the fence is up")
 	};
 	struct rlk_conn *victim = db_open(NULL, &db_row);
 	struct rlk_conn *fencer = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct rlk_mark mark;
 
@@ -247,8 +233,8 @@ CASE("a fenced transaction is rolled back when the fence is up")
 		"a.i), b.i, 3, 42, UTC_TIMESTAMP(6) FROM n a, n b "
 		"WHERE b.i <= 20");
 	rlk_conn_mark(victim, &mark);
-	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &error), &error);
-	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &error), &error);
+	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
+	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &err));
 	assert_int_equal(reply.columns[0].i64, 0);
 	rlk_conn_close(victim);
 	rlk_conn_close(fencer);
@@ -258,11 +244,10 @@ CASE("kill_query spares a session that is idle")
 {
 	struct rlk_conn *idle = db_open(NULL, &db_lease);
 	struct rlk_conn *other = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(idle, &mark);
-	assert_done(rlk_conn_kill_query(other, &mark, &error), &error);
+	assert_done(rlk_conn_kill_query(other, &mark, &err));
 	assert_int_equal(db_number(idle, "SELECT 7"), 7);
 	rlk_conn_close(idle);
 	rlk_conn_close(other);

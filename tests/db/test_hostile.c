@@ -118,25 +118,23 @@ CASE("a greeting in pieces is looked at")
 	struct peer peer = { .first = PROGRESS,
 			     .first_size = sizeof(PROGRESS) - 1,
 			     .slow = true };
-	struct rowlock_errinfo error;
 
 	start(&peer);
-	assert_code(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT, &error);
-	assert_says(error.message, "does not greet");
+	assert_code(db_refused(peer.dsn, 0, &err), ROWLOCK_ECONNECT, &err);
+	assert_says(err.message, "does not greet");
 	stop(&peer);
 }
 
 CASE("a greeting that ends is no greeting")
 {
 	static const char progress[] = PROGRESS;
-	struct rowlock_errinfo error;
 
 	for (size_t size = 0; size < sizeof(progress) - 1; size++) {
 		struct peer peer = { .first = progress, .first_size = size };
 
 		start(&peer);
-		assert_code(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT,
-			    &error);
+		assert_code(db_refused(peer.dsn, 0, &err), ROWLOCK_ECONNECT,
+			    &err);
 		stop(&peer);
 	}
 }
@@ -148,11 +146,10 @@ CASE("a refusal in place of a greeting is told")
 		.first = "\x17\0\0\0\xff\x10\x04Too many connections",
 		.first_size = 27,
 	};
-	struct rowlock_errinfo error;
 
 	start(&peer);
-	assert_code(db_refused(peer.dsn, 0, &error), ROWLOCK_ECONNECT, &error);
-	assert_int_equal(error.mysql, 1040);
+	assert_code(db_refused(peer.dsn, 0, &err), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(err.mysql, 1040);
 	stop(&peer);
 }
 
@@ -220,7 +217,6 @@ CASE_NEEDS("an answer without an end is cut off", need_no_tls)
 CASE_NEEDS("an answer that is garbled is refused", need_no_tls)
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
-	struct rowlock_errinfo error;
 	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rlk_reply reply;
 
@@ -228,10 +224,10 @@ CASE_NEEDS("an answer that is garbled is refused", need_no_tls)
 	 * come. */
 	relay_flood(relay, BYTES("\1\0\0\1\5"));
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &err),
 			 RLK_UNKNOWN);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
-	assert_says(error.message, "its answer is garbled");
+	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
+	assert_says(err.message, "its answer is garbled");
 	assert_false(rlk_conn_usable(conn));
 }
 
@@ -266,8 +262,7 @@ CASE_NEEDS("a time that is none is refused", need_no_tls)
 /* One packet that is said to be long: no room is made for it. */
 CASE_NEEDS("a long packet is refused", need_no_tls)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rowlock_errinfo error;
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rlk_conn *conn;
 	char dsn[600];
 	struct rlk_reply reply;
@@ -279,22 +274,20 @@ CASE_NEEDS("a long packet is refused", need_no_tls)
 	conn = db_open(dsn, &db_lease);
 	relay_flood(relay, BYTES("\xfe\xff\xff\1"));
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &err),
 			 RLK_UNKNOWN);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
+	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
 	/* By its length, before any of it was read. */
-	assert_says(error.message, "a packet of its answer");
+	assert_says(err.message, "a packet of its answer");
 	assert_false(rlk_conn_usable(conn));
 	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
 	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 /* The deadline has come, and what is there may be taken; but it goes on. */
 CASE_NEEDS("a flood does not pass the deadline", need_no_tls)
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
-	struct rowlock_errinfo error;
 	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	struct rlk_reply reply;
 	int64_t since = db_in(0);
@@ -302,17 +295,17 @@ CASE_NEEDS("a flood does not pass the deadline", need_no_tls)
 
 	relay_flood(relay, BYTES(PROGRESS));
 	rlk_conn_set_until(conn, since);
-	fault = rlk_stmt_run(conn, &one, NULL, &reply, &error);
+	fault = rlk_stmt_run(conn, &one, NULL, &reply, &err);
 	/* Unless it has come before the first look. */
 	if (fault == RLK_PENDING) {
 		while (relay_said(relay) < ENOUGH)
 			db_keep_waiting(since, "a flood");
-		fault = rlk_stmt_resume(conn, &reply, &error);
+		fault = rlk_stmt_resume(conn, &reply, &err);
 	}
 	assert_int_equal(fault, RLK_UNKNOWN);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
+	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
 	/* And for no other reason: more than 1 MiB, or too many rows. */
-	assert_says(error.message, "its answer has no end on ");
+	assert_says(err.message, "its answer has no end on ");
 }
 
 CASE_MAIN(db_main)

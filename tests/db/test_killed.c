@@ -51,23 +51,19 @@ CASE("an interruption of each statement passes")
 CASE("interruptions without end are no refusal")
 {
 	TEST_PROXY(proxy, proxy_to(db_dsn()));
-	struct rowlock_errinfo error;
 
 	tell(proxy, "request sql=\"SELECT 0,*\" always do error code=1317");
-	assert_code(db_refused(dsn_by(proxy), 0, &error), ROWLOCK_ECONNECT,
-		    &error);
-	assert_int_equal(error.mysql, 1317);
-	assert_says(error.message, "interrupted 5 times");
+	assert_code(db_refused(dsn_by(proxy), 0, &err), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(err.mysql, 1317);
+	assert_says(err.message, "interrupted 5 times");
 }
 
 CASE("an interrupted login is no refusal")
 {
 	TEST_PROXY(proxy, proxy_to(db_dsn()));
-	struct rowlock_errinfo error;
 
 	tell(proxy, "request command=login do error code=1317");
-	assert_code(db_refused(dsn_by(proxy), 0, &error), ROWLOCK_ECONNECT,
-		    &error);
+	assert_code(db_refused(dsn_by(proxy), 0, &err), ROWLOCK_ECONNECT, &err);
 }
 
 CASE("the check of the tables begins anew")

@@ -347,12 +347,11 @@ CASE("a password of the environment is not told")
 	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
 					   SAYS("\1\0\0\4\1") },
 					 false } };
-	struct rowlock_errinfo error;
 
 	start(&peer, "127.0.0.1");
 	*strstr(peer.dsn, ";password=") = '\0';
 	setenv("MYSQL_PWD", PASSWORD, 1);
-	assert_code(log_in(&peer, "", NULL, &error), ROWLOCK_EAUTH, &error);
+	assert_code(log_in(&peer, "", NULL, &err), ROWLOCK_EAUTH, &err);
 	unsetenv("MYSQL_PWD");
 	stop(&peer);
 	/* The hash; and no wish for a key, by which it would be told. */
@@ -375,11 +374,10 @@ CASE("an option that names a plugin does not allow it")
 CASE("a plugin that is allowed is used")
 {
 	struct peer peer = { .script = { { SAYS(CLEAR), SAYS(OK) }, false } };
-	struct rowlock_errinfo error;
 
 	/* The peer says no more then. */
 	log_in_at(&peer, "127.0.0.1", "", "parsec,mysql_clear_password",
-		  ROWLOCK_ECONNECT, &error);
+		  ROWLOCK_ECONNECT, &err);
 	assert_true(heard(&peer, PASSWORD));
 }
 
@@ -405,10 +403,9 @@ CASE("a plugin is allowed by its whole name")
 CASE("a socket file is trusted")
 {
 	struct peer peer = { .script = { { SAYS(CLEAR), SAYS(OK) }, false } };
-	struct rowlock_errinfo error;
 
 	start_file(&peer);
-	assert_code(log_in(&peer, "", NULL, &error), ROWLOCK_ECONNECT, &error);
+	assert_code(log_in(&peer, "", NULL, &err), ROWLOCK_ECONNECT, &err);
 	stop(&peer);
 	assert_true(heard(&peer, PASSWORD));
 }
@@ -442,10 +439,9 @@ CASE_NEEDS("root that asks more than the hash is trusted", need_root)
 	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
 					   SAYS(OK) },
 					 .servers = true } };
-	struct rowlock_errinfo error;
 
 	/* The third packet is a request of the peer's public key. */
-	log_in_at(&peer, "127.0.0.1", "", NULL, ROWLOCK_ECONNECT, &error);
+	log_in_at(&peer, "127.0.0.1", "", NULL, ROWLOCK_ECONNECT, &err);
 	assert_int_equal(peer.packets, 2);
 	assert_int_equal(peer.heard[peer.length - 1], 2);
 }
@@ -456,9 +452,8 @@ CASE("a hash that is enough lets in")
 					   SAYS("\2\0\0\2\1\3\7\0\0\3\0\0\0\2\0"
 						"\0\0") },
 					 false } };
-	struct rowlock_errinfo error;
 
-	log_in_at(&peer, "127.0.0.1", "", NULL, ROWLOCK_ECONNECT, &error);
+	log_in_at(&peer, "127.0.0.1", "", NULL, ROWLOCK_ECONNECT, &err);
 	/* The login, and the first command. */
 	assert_int_equal(peer.packets, 2);
 	assert_true(heard(&peer, "autocommit"));
@@ -471,13 +466,12 @@ CASE("a key that is known hides it")
 	struct peer peer = { .script = { { SAYS(CACHING), SAYS("\2\0\0\2\1\4"),
 					   SAYS("\7\0\0\4\0\0\0\2\0\0\0") },
 					 false } };
-	struct rowlock_errinfo error;
 	char more[300];
 
 	snprintf(more, sizeof(more),
 		 "server-public-key=%s/tests/db/login-key.pem",
 		 getenv("ROWLOCK_SOURCE"));
-	log_in_at(&peer, "127.0.0.1", more, NULL, ROWLOCK_ECONNECT, &error);
+	log_in_at(&peer, "127.0.0.1", more, NULL, ROWLOCK_ECONNECT, &err);
 	/* Login, 256 bytes that only who has the key can read, command. */
 	assert_int_equal(peer.packets, 3);
 	assert_false(heard(&peer, PASSWORD));
@@ -562,13 +556,12 @@ CASE_NEEDS("a verification that is forbidden is no connection",
 	   need_connector_34)
 {
 	struct peer peer = { .script = { { SAYS(WITH_TLS) }, false } };
-	struct rowlock_errinfo error;
 
 	setenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION", "1", 1);
 	log_in_at(&peer, "127.0.0.1", "ssl_verify_server_cert=1", NULL,
-		  ROWLOCK_ECONNECT, &error);
+		  ROWLOCK_ECONNECT, &err);
 	unsetenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION");
-	assert_says(error.message,
+	assert_says(err.message,
 		    "MARIADB_TLS_DISABLE_PEER_VERIFICATION forbids");
 	assert_int_equal(peer.length, 0);
 }
@@ -611,10 +604,9 @@ CASE("a handshake without an end is left")
 CASE("a name that leads here is not local")
 {
 	struct peer peer = { .script = { { SAYS(NATIVE) }, false } };
-	struct rowlock_errinfo error;
 
-	log_in_at(&peer, "127.1", "", NULL, ROWLOCK_ECONNECT, &error);
-	assert_int_equal(error.mysql, 2026);
+	log_in_at(&peer, "127.1", "", NULL, ROWLOCK_ECONNECT, &err);
+	assert_int_equal(err.mysql, 2026);
 	assert_int_equal(peer.length, 0);
 }
 

@@ -76,83 +76,74 @@ CASE("a program without a name opens")
 
 CASE("a wrong password is said, with the user, without it")
 {
-	struct rowlock_errinfo error;
-
-	assert_code(db_refused(db_dsn_with("password=secret17;user=nobody17"),
-			       0, &error),
-		    ROWLOCK_EAUTH, &error);
-	assert_says(error.message, "nobody17");
-	assert_null(strstr(error.message, "secret17"));
-	assert_true(error.mysql == 1045 || error.mysql == 1698);
+	assert_code(
+	    db_refused(db_dsn_with("password=secret17;user=nobody17"), 0, &err),
+	    ROWLOCK_EAUTH, &err);
+	assert_says(err.message, "nobody17");
+	assert_null(strstr(err.message, "secret17"));
+	assert_true(err.mysql == 1045 || err.mysql == 1698);
 }
 
 CASE("a user that nobody named is told so")
 {
 	const char *weaker = getenv("ROWLOCK_DSN");
 	char *kept = weaker ? strdup(weaker) : NULL;
-	struct rowlock_errinfo error;
 	char dsn[512];
 
 	test_dsn_without(db_dsn_with("password=secret17"), "user", dsn,
 			 sizeof(dsn));
 	unsetenv("ROWLOCK_DSN");
-	assert_code(db_refused(dsn, 0, &error), ROWLOCK_EAUTH, &error);
+	assert_code(db_refused(dsn, 0, &err), ROWLOCK_EAUTH, &err);
 	if (kept)
 		setenv("ROWLOCK_DSN", kept, 1);
 	free(kept);
-	assert_says(error.message, "no user was named");
-	assert_null(strstr(error.message, "secret17"));
+	assert_says(err.message, "no user was named");
+	assert_null(strstr(err.message, "secret17"));
 }
 
 CASE("a refused port is said")
 {
-	struct rowlock_errinfo error;
-
 	assert_code(
-	    db_refused("host=127.0.0.1;port=1;user=u;password=p", 0, &error),
-	    ROWLOCK_ECONNECT, &error);
-	assert_says(error.message, "127.0.0.1:1");
-	assert_says(error.message, "bind-address");
-	assert_int_equal(error.mysql, 2002);
-	assert_code(db_refused("socket=/no/such/socket;user=u", 0, &error),
-		    ROWLOCK_ECONNECT, &error);
-	assert_says(error.message, "/no/such/socket");
-	assert_says(error.message, "is that its socket?");
+	    db_refused("host=127.0.0.1;port=1;user=u;password=p", 0, &err),
+	    ROWLOCK_ECONNECT, &err);
+	assert_says(err.message, "127.0.0.1:1");
+	assert_says(err.message, "bind-address");
+	assert_int_equal(err.mysql, 2002);
+	assert_code(db_refused("socket=/no/such/socket;user=u", 0, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_says(err.message, "/no/such/socket");
+	assert_says(err.message, "is that its socket?");
 }
 
 CASE("an unknown host is said")
 {
-	struct rowlock_errinfo error;
-
-	assert_code(db_refused("host=no.such.host.invalid;user=u", 0, &error),
-		    ROWLOCK_ECONNECT, &error);
-	assert_says(error.message, "no.such.host.invalid");
-	assert_int_equal(error.mysql, 2005);
+	assert_code(db_refused("host=no.such.host.invalid;user=u", 0, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_says(err.message, "no.such.host.invalid");
+	assert_int_equal(err.mysql, 2005);
 }
 
 CASE("an unknown database is said")
 {
-	struct rowlock_errinfo error;
-	int code = db_refused(db_dsn_with("database=no_such_db17"), 0, &error);
+	int code = db_refused(db_dsn_with("database=no_such_db17"), 0, &err);
 
 	/* 1044 if the account may not see whether it is there. */
 	assert_true(code == ROWLOCK_ESCHEMA || code == ROWLOCK_EAUTH);
-	assert_says(error.message, "no_such_db17");
+	assert_says(err.message, "no_such_db17");
 }
 
 CASE("an option file that is not there is an error")
 {
 	struct rlk_conn_target target = db_target(NULL);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 	char missing[] = "/nonexistent/my17.cnf";
 
 	target.sources =
 	    (struct rlk_sources){ .file = missing, .group = "rowlock" };
 	assert_code(rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
-				  &conn, &error),
-		    ROWLOCK_EINVAL, &error);
-	assert_says(error.message, missing);
+				  &conn, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_says(err.message, missing);
 	assert_null(conn);
 }
 
@@ -224,17 +215,16 @@ static int open_by_path(char *path, struct rowlock_errinfo *ret_error)
 /* Nobody writes to it, so it would be waited for. */
 CASE("a pipe is no option file")
 {
-	struct rowlock_errinfo error = { 0 };
 	char path[64];
 	int code;
 
 	snprintf(path, sizeof(path), "/tmp/rowlock-pipe-%d", (int) getpid());
 	assert_int_equal(mkfifo(path, 0600), 0);
-	code = open_by_path(path, &error);
+	code = open_by_path(path, &err);
 	unlink(path);
 	assert_code(code, ROWLOCK_EINVAL, NULL);
-	assert_says(error.message, path);
-	assert_says(error.message, "is a pipe");
+	assert_says(err.message, path);
+	assert_says(err.message, "is a pipe");
 }
 
 /* Nor has one of these an end; /dev/null has, and says nothing. */
@@ -253,22 +243,18 @@ CASE("nor is a device, but /dev/null")
 
 CASE("a file that everybody can write is refused")
 {
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 
-	assert_code(open_by_file("", 0602, &conn, &error), ROWLOCK_EINVAL,
-		    &error);
-	assert_says(error.message, "everybody can write");
+	assert_code(open_by_file("", 0602, &conn, &err), ROWLOCK_EINVAL, &err);
+	assert_says(err.message, "everybody can write");
 	assert_null(conn);
 }
 
 CASE("return-found-rows is refused")
 {
-	struct rowlock_errinfo error;
-
-	assert_code(db_refused(db_dsn_with("return-found-rows=1"), 0, &error),
-		    ROWLOCK_EINVAL, &error);
-	assert_says(error.message, "return-found-rows");
+	assert_code(db_refused(db_dsn_with("return-found-rows=1"), 0, &err),
+		    ROWLOCK_EINVAL, &err);
+	assert_says(err.message, "return-found-rows");
 }
 
 CASE("reconnect and LOCAL INFILE stay off")
@@ -276,7 +262,6 @@ CASE("reconnect and LOCAL INFILE stay off")
 	struct rlk_conn *conn =
 	    db_open(db_dsn_with("reconnect=1;local-infile=1"), &db_lease);
 	struct rlk_conn *other = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	char sql[64];
 
 	assert_false(conn->mysql->client_flag & CLIENT_LOCAL_FILES);
@@ -284,8 +269,8 @@ CASE("reconnect and LOCAL INFILE stay off")
 	snprintf(sql, sizeof(sql), "KILL %llu",
 		 (unsigned long long) rlk_conn_id(conn));
 	db_exec(other, sql);
-	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
-	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_FAILED);
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &err), RLK_UNKNOWN);
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &err), RLK_FAILED);
 	rlk_conn_close(conn);
 	rlk_conn_close(other);
 }
@@ -325,26 +310,21 @@ CASE("a doubled brace moves nothing")
 
 CASE("a broken connection string is refused")
 {
-	struct rowlock_errinfo error;
-
-	assert_code(db_refused("host=127.0.0.1;=;{", 0, &error), ROWLOCK_EINVAL,
-		    &error);
-	assert_says(error.message, "dsn");
+	assert_code(db_refused("host=127.0.0.1;=;{", 0, &err), ROWLOCK_EINVAL,
+		    &err);
+	assert_says(err.message, "dsn");
 }
 
 CASE("a connection string may have one option only")
 {
-	struct rowlock_errinfo error;
-
 	/* Without its semicolon it would be taken for the host's name. */
-	db_refused("port=1", 0, &error);
-	assert_int_not_equal(error.mysql, 2005);
+	db_refused("port=1", 0, &err);
+	assert_int_not_equal(err.mysql, 2005);
 }
 
 CASE_NEEDS("another host without verified TLS hears nothing secret",
 	   db_need_address)
 {
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn_target target;
 	struct rlk_conn *conn = NULL;
 	struct relay *relay;
@@ -355,24 +335,24 @@ CASE_NEEDS("another host without verified TLS hears nothing secret",
 	/* A server with a certificate for this very address may be there. */
 	target = db_target(relay_dsn(relay));
 	if (!rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
-			   &error)) {
+			   &err)) {
 		assert_true(conn->peer.tls);
 		rlk_conn_close(conn);
 		relay_end(relay);
 		return;
 	}
-	print_message("# %s\n", error.message);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
+	print_message("# %s\n", err.message);
+	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
 	/* A server without TLS hears nothing, one with TLS the wish for it;
 	 * in no case the name of the account. */
-	assert_true(relay_heard(relay) == 0 || error.mysql == 2026);
+	assert_true(relay_heard(relay) == 0 || err.mysql == 2026);
 	relay_end(relay);
 }
 
 /* A certificate would have to name each of them. */
 static void expect_local(const char *address, const char *host)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, address);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, address));
 	const char *port;
 	struct rlk_conn *conn;
 	char changes[200], dsn[512];
@@ -390,7 +370,6 @@ static void expect_local(const char *address, const char *host)
 	assert_true(relay_heard(relay) > 0);
 	assert_int_equal(db_number(conn, "SELECT 7"), 7);
 	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE("a socket file is local")
@@ -409,7 +388,6 @@ CASE("a socket file is local")
 CASE("a port counts on a socket file, too")
 {
 	const char *base = getenv("TMPDIR");
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 	unsigned int port = (unsigned int) db_number(conn, "SELECT @@port");
 	struct relay *relay;
@@ -429,9 +407,9 @@ CASE("a port counts on a socket file, too")
 	rlk_conn_close(db_open(dsn, &db_lease));
 	test_dsn_with(relay_dsn(relay), "port=1;ssl_verify_server_cert=0", dsn,
 		      sizeof(dsn));
-	assert_code(db_refused(dsn, 0, &error), ROWLOCK_EINVAL, &error);
-	assert_says(error.message, "port 1 is asked for");
-	assert_says(error.message, "write host=127.0.0.1, or leave");
+	assert_code(db_refused(dsn, 0, &err), ROWLOCK_EINVAL, &err);
+	assert_says(err.message, "port 1 is asked for");
+	assert_says(err.message, "write host=127.0.0.1, or leave");
 	relay_end(relay);
 	unlink(path);
 }
@@ -449,7 +427,6 @@ CASE_NEEDS("the loopback within IPv6 is local", db_need_ipv6)
 /* The machine's own address within IPv6 is as foreign as it is by itself. */
 CASE_NEEDS("an address within IPv6 is another host", db_need_address)
 {
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn_target target;
 	struct rlk_conn *conn = NULL;
 	struct relay *relay;
@@ -462,11 +439,11 @@ CASE_NEEDS("an address within IPv6 is another host", db_need_address)
 	test_dsn_with(relay_dsn(relay), changes, dsn, sizeof(dsn));
 	target = db_target(dsn);
 	rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()), &conn,
-		      &error);
-	print_message("# %s\n", error.message);
+		      &err);
+	print_message("# %s\n", err.message);
 	assert_null(conn);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
-	assert_true(relay_heard(relay) == 0 || error.mysql == 2026);
+	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
+	assert_true(relay_heard(relay) == 0 || err.mysql == 2026);
 	relay_end(relay);
 }
 

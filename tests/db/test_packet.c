@@ -122,7 +122,6 @@ CASE("each statement tells what it has done")
 		{ "db-packet b", UINT64_MAX, "some words" },
 	};
 	struct rlk_conn *conn = open_one();
-	struct rowlock_errinfo error = { 0 };
 
 	/* Twice: nothing of the first is left in the second. */
 	for (int i = 0; i < 2; i++) {
@@ -133,7 +132,7 @@ CASE("each statement tells what it has done")
 		int gone = add(packet, &delete, rows, 2);
 
 		assert_int_equal(rlk_packet_answered(packet), 0);
-		assert_done(rlk_packet_run(packet, &error), &error);
+		assert_done(rlk_packet_run(packet, &err));
 		assert_int_equal(rlk_packet_answered(packet), 4);
 		assert_true(rlk_packet_affected(packet, made) == 2);
 		check_rows(packet, made, rows, 0);
@@ -151,7 +150,6 @@ CASE("hundreds of rows pass")
 {
 	struct rlk_conn *conn = open_one();
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct rowlock_errinfo error = { 0 };
 	static char names[256][4 * 100 + 1];
 	static char info[4 * 255 + 1];
 	static struct row rows[256];
@@ -168,7 +166,7 @@ CASE("hundreds of rows pass")
 	}
 	add(packet, &insert, rows, 256);
 	seen = add(packet, &read_back, rows, 256);
-	assert_done(rlk_packet_run(packet, &error), &error);
+	assert_done(rlk_packet_run(packet, &err));
 	check_rows(packet, seen, rows, 256);
 	close_one(conn);
 }
@@ -178,12 +176,11 @@ CASE("statements are counted")
 	static const struct row rows[] = { { "db-packet", 1, NULL } };
 	struct rlk_conn *conn = open_one();
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct rowlock_errinfo error = { 0 };
 
 	for (int i = 0; i < RLK_PACKET_STATEMENTS; i++)
 		assert_int_equal(add(packet, &draw, rows, 1), i);
 	assert_int_equal(rlk_packet_add(packet, &draw, values_of, rows, 1), -1);
-	assert_done(rlk_packet_run(packet, &error), &error);
+	assert_done(rlk_packet_run(packet, &err));
 	assert_int_equal(rlk_packet_answered(packet), RLK_PACKET_STATEMENTS);
 	close_one(conn);
 }
@@ -201,7 +198,6 @@ static const struct row nasty[] = {
 static void check_nasty(struct rlk_conn *conn)
 {
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct rowlock_errinfo error = { 0 };
 	size_t count = sizeof(nasty) / sizeof(nasty[0]);
 	int seen;
 	int gone;
@@ -209,7 +205,7 @@ static void check_nasty(struct rlk_conn *conn)
 	add(packet, &insert, nasty, count);
 	seen = add(packet, &read_back, nasty, count);
 	gone = add(packet, &delete, nasty, count);
-	assert_done(rlk_packet_run(packet, &error), &error);
+	assert_done(rlk_packet_run(packet, &err));
 	check_rows(packet, seen, nasty, count);
 	assert_true(rlk_packet_affected(packet, gone) == count);
 }
@@ -232,7 +228,6 @@ CASE("what came before an error counts")
 		{ "db-packet two", 2, NULL },
 	};
 	struct rlk_conn *conn = open_one();
-	struct rowlock_errinfo error = { 0 };
 
 	for (int i = 0; i < 2; i++) {
 		struct rlk_packet *packet = rlk_packet_begin(conn);
@@ -240,8 +235,8 @@ CASE("what came before an error counts")
 
 		add(packet, &mistake, rows, 2);
 		add(packet, &insert, &rows[1], 1);
-		assert_int_equal(rlk_packet_run(packet, &error), RLK_REFUSED);
-		assert_says(error.message, "mistake");
+		assert_int_equal(rlk_packet_run(packet, &err), RLK_REFUSED);
+		assert_says(err.message, "mistake");
 		assert_int_equal(rlk_packet_answered(packet), 1);
 		assert_true(rlk_packet_affected(packet, made) == 1);
 		/* And the connection can be used at once. */
@@ -252,7 +247,7 @@ CASE("what came before an error counts")
 		    1);
 		packet = rlk_packet_begin(conn);
 		add(packet, &delete, rows, 1);
-		assert_done(rlk_packet_run(packet, &error), &error);
+		assert_done(rlk_packet_run(packet, &err));
 	}
 	close_one(conn);
 }
@@ -286,11 +281,10 @@ CASE("a first error leaves nothing")
 	static const struct row rows[] = { { "db-packet", 1, NULL } };
 	struct rlk_conn *conn = open_one();
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct rowlock_errinfo error = { 0 };
 
 	add(packet, &mistake, rows, 1);
 	add(packet, &insert, rows, 1);
-	assert_int_equal(rlk_packet_run(packet, &error), RLK_REFUSED);
+	assert_int_equal(rlk_packet_run(packet, &err), RLK_REFUSED);
 	assert_int_equal(rlk_packet_answered(packet), 0);
 	assert_true(rlk_conn_usable(conn));
 	assert_int_equal(db_number(conn, "SELECT COUNT(*) FROM business_lease "
@@ -323,11 +317,10 @@ static struct scene scene_open(void)
 		open_one(),
 		NULL,
 	};
-	struct rowlock_errinfo error = { 0 };
 
 	scene.packet = rlk_packet_begin(scene.conn);
 	add(scene.packet, &insert, wanted, 1);
-	assert_done(rlk_packet_run(scene.packet, &error), &error);
+	assert_done(rlk_packet_run(scene.packet, &err));
 	db_exec(scene.holder, "UPDATE business_lease SET info = 'x' WHERE "
 			      "name = 'db-packet wanted' AND slot = 0");
 	scene.packet = rlk_packet_begin(scene.conn);
@@ -335,11 +328,11 @@ static struct scene scene_open(void)
 	add(scene.packet, &lock_row, wanted, 1);
 	add(scene.packet, &insert, last, 1);
 	rlk_conn_set_until(scene.conn, db_in(50));
-	assert_int_equal(rlk_packet_run(scene.packet, &error), RLK_PENDING);
+	assert_int_equal(rlk_packet_run(scene.packet, &err), RLK_PENDING);
 	db_await_lock_wait(scene.third);
 	/* The answer of the first may still be on its way. */
 	rlk_conn_set_until(scene.conn, db_in(50));
-	assert_int_equal(rlk_packet_resume(scene.packet, &error), RLK_PENDING);
+	assert_int_equal(rlk_packet_resume(scene.packet, &err), RLK_PENDING);
 	assert_false(rlk_conn_usable(scene.conn));
 	rlk_conn_set_until(scene.conn, db_in(test_patience_ms()));
 	return scene;
@@ -361,11 +354,10 @@ static uint64_t rows_now(struct rlk_conn *conn)
 CASE("a packet goes on after its deadline")
 {
 	struct scene scene = scene_open();
-	struct rowlock_errinfo error = { 0 };
 
 	assert_in_range(rlk_packet_answered(scene.packet), 0, 1);
 	db_exec(scene.holder, "COMMIT");
-	assert_done(rlk_packet_resume(scene.packet, &error), &error);
+	assert_done(rlk_packet_resume(scene.packet, &err));
 	assert_int_equal(rlk_packet_answered(scene.packet), 3);
 	assert_true(rlk_packet_affected(scene.packet, 0) == 1);
 	assert_true(rlk_packet_affected(scene.packet, 2) == 1);
@@ -377,32 +369,29 @@ CASE("a packet goes on after its deadline")
 CASE("an interrupted packet keeps what is done")
 {
 	struct scene scene = scene_open();
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(scene.conn, &mark);
-	assert_done(rlk_conn_kill_query(scene.third, &mark, &error), &error);
-	assert_int_equal(rlk_packet_resume(scene.packet, &error), RLK_KILLED);
+	assert_done(rlk_conn_kill_query(scene.third, &mark, &err));
+	assert_int_equal(rlk_packet_resume(scene.packet, &err), RLK_KILLED);
 	assert_int_equal(rlk_packet_answered(scene.packet), 1);
 	assert_true(rlk_conn_usable(scene.conn));
 	assert_int_equal(rows_now(scene.third), 2);
 	/* The next one finds nothing of it. */
 	scene.packet = rlk_packet_begin(scene.conn);
 	add(scene.packet, &insert, last, 1);
-	assert_done(rlk_packet_run(scene.packet, &error), &error);
+	assert_done(rlk_packet_run(scene.packet, &err));
 	scene_close(&scene);
 }
 
 CASE("a killed session leaves it open")
 {
 	struct scene scene = scene_open();
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(scene.conn, &mark);
-	assert_done(rlk_conn_fence(scene.third, &mark, RLK_NEVER, &error),
-		    &error);
-	assert_int_equal(rlk_packet_resume(scene.packet, &error), RLK_UNKNOWN);
+	assert_done(rlk_conn_fence(scene.third, &mark, RLK_NEVER, &err));
+	assert_int_equal(rlk_packet_resume(scene.packet, &err), RLK_UNKNOWN);
 	assert_in_range(rlk_packet_answered(scene.packet), 0, 1);
 	assert_false(rlk_conn_usable(scene.conn));
 	/* Fenced: what is there now is all that there will be. */
@@ -410,7 +399,7 @@ CASE("a killed session leaves it open")
 	/* Nothing is sent on it any more. */
 	scene.packet = rlk_packet_begin(scene.conn);
 	add(scene.packet, &insert, last, 1);
-	assert_int_equal(rlk_packet_run(scene.packet, &error), RLK_FAILED);
+	assert_int_equal(rlk_packet_run(scene.packet, &err), RLK_FAILED);
 	scene_close(&scene);
 }
 
@@ -465,13 +454,12 @@ CASE("a connection without leave refuses packets")
 	struct rlk_conn *third = open_one();
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct rowlock_errinfo error = { 0 };
 
 	/* As by a proxy that does not let several statements pass. */
 	add(packet, &insert, rows, 1);
 	add(packet, &delete, rows, 1);
-	assert_int_equal(rlk_packet_run(packet, &error), RLK_REFUSED);
-	assert_int_equal(error.mysql, 1064);
+	assert_int_equal(rlk_packet_run(packet, &err), RLK_REFUSED);
+	assert_int_equal(err.mysql, 1064);
 	assert_int_equal(rlk_packet_answered(packet), 0);
 	assert_true(rlk_conn_usable(conn));
 	assert_int_equal(rows_now(third), 0);
@@ -486,7 +474,6 @@ CASE("answers in pieces are not mixed up")
 	DB_RELAY(relay, relay_start(RELAY_BYTES, NULL));
 	DB_CONN(conn, db_open(relay_dsn(relay), &packets));
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct rowlock_errinfo error = { 0 };
 	enum rlk_fault fault;
 	int seen;
 
@@ -496,12 +483,12 @@ CASE("answers in pieces are not mixed up")
 	add(packet, &delete, rows, 1);
 	/* Each millisecond anew, with the answer byte by byte. */
 	rlk_conn_set_until(conn, db_in(1));
-	fault = rlk_packet_run(packet, &error);
+	fault = rlk_packet_run(packet, &err);
 	while (fault == RLK_PENDING) {
 		rlk_conn_set_until(conn, db_in(1));
-		fault = rlk_packet_resume(packet, &error);
+		fault = rlk_packet_resume(packet, &err);
 	}
-	assert_done(fault, &error);
+	assert_done(fault);
 	check_rows(packet, seen, rows, 1);
 	assert_true(rlk_packet_affected(packet, 3) == 1);
 }

@@ -69,12 +69,11 @@ CASE("the limit holds until the deadline")
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *conn = get(pool);
 	struct rlk_conn *none = NULL;
-	struct rowlock_errinfo error = { 0 };
 
-	assert_code(rlk_pool_get(pool, 0, db_in(50), true, NULL, &none, &error),
-		    ROWLOCK_ETIMEDOUT, &error);
+	assert_code(rlk_pool_get(pool, 0, db_in(50), true, NULL, &none, &err),
+		    ROWLOCK_ETIMEDOUT, &err);
 	assert_null(none);
-	assert_says(error.message, "lease");
+	assert_says(err.message, "lease");
 	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_put(pool, conn);
 	rlk_pool_free(pool, test_patience_ms());
@@ -183,12 +182,11 @@ CASE("a connection that the server closed is replaced")
 	DB_CONN(other, db_open(NULL, &db_lease));
 	struct rlk_conn *conn = get(pool);
 	uint64_t id = rlk_conn_id(conn);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_mark mark;
 
 	rlk_conn_mark(conn, &mark);
 	rlk_pool_put(pool, conn);
-	assert_done(rlk_conn_fence(other, &mark, RLK_NEVER, &error), &error);
+	assert_done(rlk_conn_fence(other, &mark, RLK_NEVER, &err));
 	conn = get(pool);
 	assert_int_not_equal(rlk_conn_id(conn), id);
 	assert_int_equal(db_number(conn, "SELECT 7"), 7);
@@ -201,10 +199,9 @@ CASE("a connection with a reply outstanding is closed")
 {
 	struct rlk_pool *pool = pool_open(NULL, 1, 1);
 	struct rlk_conn *conn = get(pool);
-	struct rowlock_errinfo error = { 0 };
 
 	rlk_conn_set_until(conn, db_in(20));
-	assert_int_equal(rlk_stmt_text(conn, "SELECT SLEEP(20)", &error),
+	assert_int_equal(rlk_stmt_text(conn, "SELECT SLEEP(20)", &err),
 			 RLK_PENDING);
 	rlk_pool_put(pool, conn);
 	assert_int_equal(db_pool_count(pool, 0), 0);
@@ -248,19 +245,16 @@ CASE("a spare one is not waited for")
 CASE("a refused connection is told, at once or at the deadline")
 {
 	struct rlk_pool *pool = pool_open("host=127.0.0.1;port=1;user=u", 1, 1);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *none = NULL;
 
-	assert_code(
-	    rlk_pool_get(pool, 0, RLK_NEVER, false, NULL, &none, &error),
-	    ROWLOCK_ECONNECT, &error);
-	assert_says(error.message, "127.0.0.1:1");
+	assert_code(rlk_pool_get(pool, 0, RLK_NEVER, false, NULL, &none, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_says(err.message, "127.0.0.1:1");
 	/* With patience it is the deadline that ends it, and the reason is
 	 * the last failure. */
-	assert_code(
-	    rlk_pool_get(pool, 0, db_in(100), true, NULL, &none, &error),
-	    ROWLOCK_ECONNECT, &error);
-	assert_says(error.message, "127.0.0.1:1");
+	assert_code(rlk_pool_get(pool, 0, db_in(100), true, NULL, &none, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_says(err.message, "127.0.0.1:1");
 	assert_null(none);
 	rlk_pool_free(pool, test_patience_ms());
 }
@@ -268,11 +262,10 @@ CASE("a refused connection is told, at once or at the deadline")
 CASE("a wrong password is told at once, also to the patient")
 {
 	struct rlk_pool *pool = pool_open(db_dsn_with("password=no17"), 1, 1);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *none = NULL;
 
-	assert_code(rlk_pool_get(pool, 0, RLK_NEVER, true, NULL, &none, &error),
-		    ROWLOCK_EAUTH, &error);
+	assert_code(rlk_pool_get(pool, 0, RLK_NEVER, true, NULL, &none, &err),
+		    ROWLOCK_EAUTH, &err);
 	rlk_pool_free(pool, test_patience_ms());
 }
 
@@ -282,12 +275,10 @@ CASE("patience outlasts a server that is away")
 	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);
 	_Atomic unsigned int served = 0;
 	struct client client;
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *none = NULL;
 
-	assert_code(
-	    rlk_pool_get(pool, 0, db_in(50), false, NULL, &none, &error),
-	    ROWLOCK_ECONNECT, &error);
+	assert_code(rlk_pool_get(pool, 0, db_in(50), false, NULL, &none, &err),
+		    ROWLOCK_ECONNECT, &err);
 	start_client(&client, pool, &served);
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	rlk_thread_join(&client.thread);

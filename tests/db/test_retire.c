@@ -90,7 +90,6 @@ CASE("read-only retires all connections to that server")
 	struct rlk_conn *idle = get(pool, 0);
 	struct rlk_conn *lent = get(pool, 1);
 	uint64_t id = rlk_conn_id(idle);
-	struct rowlock_errinfo error = { 0 };
 
 	rlk_pool_put(pool, idle);
 	is_refused(told);
@@ -106,7 +105,7 @@ CASE("read-only retires all connections to that server")
 	/* What the other keeps in the server is unharmed. */
 	assert_true(rlk_conn_retired(lent));
 	assert_true(rlk_conn_alive(lent));
-	assert_done(rlk_stmt_text(lent, "COMMIT", &error), &error);
+	assert_done(rlk_stmt_text(lent, "COMMIT", &err));
 	rlk_pool_put(pool, lent);
 	assert_int_equal(db_pool_count(pool, 1), 0);
 	rlk_pool_free(pool, test_patience_ms());

@@ -84,9 +84,7 @@ static void refuse(const char *change, const char *back, const char *word,
 
 CASE("good tables pass")
 {
-	struct rowlock_errinfo error;
-
-	assert_code(check(&error), 0, &error);
+	assert_code(check(&err), 0, &err);
 }
 
 CASE("missing tables are said")
@@ -148,19 +146,15 @@ CASE("an older and a newer schema are said")
 
 CASE("the version before is taken")
 {
-	struct rowlock_errinfo error;
-
 	db_root(FORGET(RLK_SCHEMA_VERSION));
-	assert_int_equal(check(&error), 0);
+	assert_int_equal(check(&err), 0);
 	db_root(RECORD(RLK_SCHEMA_VERSION));
 }
 
 CASE("the next version is taken")
 {
-	struct rowlock_errinfo error;
-
 	db_root(RECORD(RLK_SCHEMA_MOST));
-	assert_code(check(&error), 0, &error);
+	assert_code(check(&err), 0, &err);
 	db_root(FORGET(RLK_SCHEMA_MOST));
 }
 
@@ -240,7 +234,7 @@ CASE("other keys are said")
 /* The check only reads; a connection is opened with what locks. */
 static void check_by_way_of(const char *from, const char *to, const char *word)
 {
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_key key = { { 0 } };
 	struct rlk_conn *conn;
@@ -252,7 +246,6 @@ static void check_by_way_of(const char *from, const char *to, const char *word)
 	print_message("# %s\n", error.message);
 	assert_says(error.message, word);
 	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE("reads from elsewhere are refused")

@@ -122,20 +122,18 @@ static const struct rlk_stmt_def insert_returning = {
 
 CASE("a new connection's open transaction is ended")
 {
-	struct rlk_conn *other = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error;
+	DB_CONN(other, db_open(NULL, &db_lease));
 	struct rlk_reply reply;
 	struct rlk_conn *conn;
 
 	db_root("SET GLOBAL init_connect = 'START TRANSACTION'");
 	conn = db_open(NULL, &db_lease);
 	db_root("SET GLOBAL init_connect = ''");
-	assert_int_equal(rlk_stmt_run(conn, &insert, NULL, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &insert, NULL, &reply, &err),
 			 RLK_DONE);
 	expect(other, "SELECT COUNT(*) FROM lock_token WHERE name = 'open'");
 	db_root("DELETE FROM lock_token WHERE name = 'open'");
 	rlk_conn_close(conn);
-	rlk_conn_close(other);
 }
 
 /* As a proxy might that keeps a transaction open, or begins one. */
@@ -143,7 +141,7 @@ CASE("what is not committed is not done")
 {
 	static const struct rlk_stmt_def *const defs[] = { &insert,
 							   &insert_returning };
-	struct rlk_conn *other = db_open(NULL, &db_lease);
+	DB_CONN(other, db_open(NULL, &db_lease));
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(defs); i++) {
 		struct rlk_conn *conn = db_open(NULL, &db_lease);
@@ -162,7 +160,6 @@ CASE("what is not committed is not done")
 	}
 	expect(other,
 	       "SELECT COUNT(*) = 0 FROM lock_token WHERE name = 'open'");
-	rlk_conn_close(other);
 }
 
 CASE("a read-only server is known, and said")
@@ -171,7 +168,6 @@ CASE("a read-only server is known, and said")
 		"write",
 		"DELETE FROM business_lease WHERE name = 'nobody'",
 	};
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct rlk_conn *conn;
 
@@ -181,21 +177,20 @@ CASE("a read-only server is known, and said")
 	db_root("SET GLOBAL read_only = 1");
 	conn = db_open(NULL, &db_lease);
 	assert_true(rlk_conn_server(conn)->read_only);
-	assert_int_equal(rlk_stmt_run(conn, &write, NULL, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &write, NULL, &reply, &err),
 			 RLK_REFUSED);
 	db_root("SET GLOBAL read_only = 0");
-	print_message("# %s\n", error.message);
-	assert_code(error.code, ROWLOCK_EREADONLY, NULL);
-	assert_says(error.message, "primary");
+	print_message("# %s\n", err.message);
+	assert_code(err.code, ROWLOCK_EREADONLY, NULL);
+	assert_says(err.message, "primary");
 	rlk_conn_close(conn);
 }
 
 CASE("a server that is full is said")
 {
-	struct rowlock_errinfo error;
 	/* Kept: the server ends others a moment after us, and then has no
 	 * place for root either. */
-	struct rlk_conn *root = db_open(db_root_dsn(), &db_lease);
+	DB_CONN(root, db_open(db_root_dsn(), &db_lease));
 	struct rlk_conn *conns[32];
 	int count = 0;
 	int code;
@@ -208,17 +203,16 @@ CASE("a server that is full is said")
 		conns[count] = NULL;
 		code =
 		    rlk_conn_open(&target, &db_lease, db_in(test_patience_ms()),
-				  &conns[count], &error);
+				  &conns[count], &err);
 		if (code)
 			break;
 	}
-	print_message("# %s\n", error.message);
+	print_message("# %s\n", err.message);
 	assert_code(code, ROWLOCK_ECONNECT, NULL);
-	assert_int_equal(error.mysql, 1040);
+	assert_int_equal(err.mysql, 1040);
 	for (int i = 0; i < count; i++)
 		rlk_conn_close(conns[i]);
 	db_exec(root, "SET GLOBAL max_connections = 151");
-	rlk_conn_close(root);
 }
 
 /* A proxy between that changes what is asked or told, in so many bytes. */
@@ -351,12 +345,11 @@ CASE("a Galera node waits for what is committed")
 {
 	static const struct change change = { false, "'WSREP_ON'", "'VERSION '",
 					      0, NULL };
-	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	struct relay *relay;
 	struct rlk_mark mark;
 
-	assert_int_equal(open_changed(&change, &relay, &conn, &error), 0);
+	assert_int_equal(open_changed(&change, &relay, &conn, &err), 0);
 	assert_true(rlk_conn_server(conn)->galera);
 	expect(conn, "SELECT @@wsrep_sync_wait = 7");
 	/* Or it would run an INSERT again, and tell of the rows of both. */

@@ -49,12 +49,10 @@ CASE_BOTH("values travel both ways")
 		rlk_null(),
 	};
 	DB_CONN(conn, db_open(NULL, profile));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	for (int i = 0; i < 2; i++) {
-		assert_done(rlk_stmt_run(conn, &def, params, &reply, &error),
-			    &error);
+		assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 		assert_true(reply.has_row);
 		assert_int_equal(reply.affected, 0);
 		assert_int_equal(reply.columns[0].type, RLK_U64);
@@ -89,15 +87,13 @@ CASE_BOTH("a text is no SQL")
 	};
 	DB_CONN(conn,
 		db_open(db_dsn_with("default-character-set=gbk"), profile));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	assert_string_equal(mysql_character_set_name(conn->mysql), "utf8mb4");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		const struct rlk_value text = rlk_text(texts[i]);
 
-		assert_done(rlk_stmt_run(conn, &echo, &text, &reply, &error),
-			    &error);
+		assert_done(rlk_stmt_run(conn, &echo, &text, &reply, &err));
 		assert_string_equal(reply.columns[0].text, texts[i]);
 		assert_string_equal(reply.columns[1].text, "utf8mb4");
 		if (profile == &plain)
@@ -110,11 +106,10 @@ CASE_BOTH("what is not there reads as nothing")
 	static const struct rlk_stmt_def def = { "shape",
 						 "SELECT NULL, 5, 'x'" };
 	DB_CONN(conn, db_open(NULL, profile));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	memset(&reply, 0xa5, sizeof(reply));
-	assert_done(rlk_stmt_run(conn, &def, NULL, &reply, &error), &error);
+	assert_done(rlk_stmt_run(conn, &def, NULL, &reply, &err));
 	assert_int_equal(reply.columns[0].type, RLK_NULL);
 	assert_string_equal(reply.columns[0].text, "");
 	assert_true(reply.columns[0].u64 == 0);
@@ -135,15 +130,13 @@ CASE("another count of parameters is refused")
 	/* The server sees one, our count by the text is two. */
 	static const struct rlk_stmt_def def = { "count", "SELECT ?, '?'" };
 	const struct rlk_value params[] = { rlk_u64(1), rlk_u64(2) };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	struct rlk_reply reply;
 
-	assert_int_equal(rlk_stmt_run(conn, &def, params, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &def, params, &reply, &err),
 			 RLK_FAILED);
-	assert_says(error.message, "counts the parameters differently");
+	assert_says(err.message, "counts the parameters differently");
 	assert_false(rlk_conn_usable(conn));
-	rlk_conn_close(conn);
 }
 
 CASE_BOTH("the longest name and info pass whole")
@@ -158,7 +151,6 @@ CASE_BOTH("the longest name and info pass whole")
 		"acquired_at, info) VALUES (?, 0, 1, 1, UTC_TIMESTAMP(6), ?)",
 	};
 	DB_CONN(conn, db_open(NULL, profile));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct rlk_value params[2];
 	char name[4 * 100 + 1] = "";
@@ -171,9 +163,8 @@ CASE_BOTH("the longest name and info pass whole")
 	params[0] = rlk_text(name);
 	params[1] = rlk_text(info);
 	db_exec(conn, "DELETE FROM business_lease WHERE session = 1");
-	assert_done(rlk_stmt_run(conn, &insert, params, &reply, &error),
-		    &error);
-	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
+	assert_done(rlk_stmt_run(conn, &insert, params, &reply, &err));
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 	assert_string_equal(reply.columns[0].text, name);
 	assert_string_equal(reply.columns[1].text, info);
 	db_exec(conn, "DELETE FROM business_lease WHERE session = 1");
@@ -186,13 +177,12 @@ CASE_BOTH("a text that would be cut is an error")
 		"SELECT 1, REPEAT('x', 5000)",
 	};
 	DB_CONN(conn, db_open(NULL, profile));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	/* Not "refused": it was executed. */
-	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &err),
 			 RLK_UNKNOWN);
-	assert_says(error.message, "column 2");
+	assert_says(err.message, "column 2");
 	assert_false(rlk_conn_usable(conn));
 }
 
@@ -210,7 +200,6 @@ CASE("what there is no room to prepare is said as a text")
 	};
 	const struct rlk_value params[] = { rlk_u64(0), rlk_text("it's") };
 	DB_CONN(conn, db_open(NULL, &db_lease));
-	struct rowlock_errinfo error = { 0 };
 	uint64_t executed = status(conn, "COM_STMT_EXECUTE");
 	struct rlk_reply reply;
 	enum rlk_fault fault;
@@ -218,14 +207,13 @@ CASE("what there is no room to prepare is said as a text")
 	db_root("SET GLOBAL max_prepared_stmt_count = 0");
 	/* Given up for a while at the prepare, or at the text. */
 	rlk_conn_set_until(conn, db_in(-1));
-	fault = rlk_stmt_run(conn, &sleepy, params, &reply, &error);
+	fault = rlk_stmt_run(conn, &sleepy, params, &reply, &err);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	while (fault == RLK_PENDING)
-		fault = rlk_stmt_resume(conn, &reply, &error);
-	assert_done(fault, &error);
+		fault = rlk_stmt_resume(conn, &reply, &err);
+	assert_done(fault);
 	assert_string_equal(reply.columns[1].text, "it's");
-	assert_done(rlk_stmt_run(conn, &sleepy, params, &reply, &error),
-		    &error);
+	assert_done(rlk_stmt_run(conn, &sleepy, params, &reply, &err));
 	assert_string_equal(reply.columns[1].text, "it's");
 	db_root("SET GLOBAL max_prepared_stmt_count = DEFAULT");
 	/* Both looks are executes. */
@@ -239,16 +227,15 @@ CASE("one run is one statement in the server")
 		"SELECT ? + 1",
 	};
 	const struct rlk_value params[] = { rlk_u64(1) };
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	/* MySQL shows these to SHOW STATUS only. */
 	bool coms = rlk_conn_server(conn)->flavour == RLK_MARIADB;
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	uint64_t prepares = 0;
 	uint64_t executes = 0;
 	uint64_t questions;
 
-	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 	status(conn, "QUESTIONS");
 	if (coms) {
 		prepares = status(conn, "COM_STMT_PREPARE");
@@ -256,8 +243,7 @@ CASE("one run is one statement in the server")
 	}
 	questions = status(conn, "QUESTIONS");
 	for (int i = 0; i < 10; i++)
-		assert_done(rlk_stmt_run(conn, &def, params, &reply, &error),
-			    &error);
+		assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 	/* Each look counts itself: questions 1, executes 2, prepares none. */
 	assert_int_equal(status(conn, "QUESTIONS") - questions, 10 + 1);
 	if (coms) {
@@ -266,7 +252,6 @@ CASE("one run is one statement in the server")
 		assert_int_equal(status(conn, "COM_STMT_PREPARE") - prepares,
 				 0);
 	}
-	rlk_conn_close(conn);
 }
 
 CASE("a statement that the server forgot is prepared again")
@@ -277,14 +262,13 @@ CASE("a statement that the server forgot is prepared again")
 	};
 	const struct rlk_value params[] = { rlk_text("again") };
 	DB_CONN(conn, db_open(NULL, &db_lease));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 	/* Let the server not know it: error 1243. */
 	container_of(conn->stmts.prev, struct rlk_stmt, list)->stmt->stmt_id =
 	    99999;
-	assert_done(rlk_stmt_run(conn, &def, params, &reply, &error), &error);
+	assert_done(rlk_stmt_run(conn, &def, params, &reply, &err));
 	assert_string_equal(reply.columns[0].text, "again");
 }
 
@@ -299,19 +283,18 @@ CASE("it is prepared again with its own parameters")
 	const struct rlk_value taken[] = { rlk_u64(1) };
 	const struct rlk_value fresh[] = { rlk_u64(2) };
 	DB_CONN(conn, db_open(NULL, &db_lease));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	db_exec(conn, "DELETE FROM lease_session WHERE id IN (1, 2)");
 	db_exec(conn, "INSERT INTO lease_session (id, ttl, expires_at, "
 		      "started_at) VALUES (1, 1, UTC_TIMESTAMP(6), "
 		      "UTC_TIMESTAMP(6))");
-	assert_int_equal(rlk_stmt_run(conn, &def, taken, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &def, taken, &reply, &err),
 			 RLK_REFUSED);
-	assert_int_equal(error.mysql, 1062);
+	assert_int_equal(err.mysql, 1062);
 	container_of(conn->stmts.prev, struct rlk_stmt, list)->stmt->stmt_id =
 	    99999;
-	assert_done(rlk_stmt_run(conn, &def, fresh, &reply, &error), &error);
+	assert_done(rlk_stmt_run(conn, &def, fresh, &reply, &err));
 	assert_int_equal(reply.affected, 1);
 	db_exec(conn, "DELETE FROM lease_session WHERE id IN (1, 2)");
 }
@@ -323,20 +306,19 @@ CASE_BOTH("an error names the statement and the server")
 		"SELECT nothing FROM no_such_table_17",
 	};
 	DB_CONN(conn, db_open(NULL, profile));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &err),
 			 RLK_REFUSED);
-	print_message("# %s\n", error.message);
-	assert_int_equal(error.code,
-			 error.mysql == 1142 ? ROWLOCK_EAUTH : ROWLOCK_ESCHEMA);
-	assert_says(error.message, "wrong: ");
-	assert_says(error.message, "no_such_table_17");
-	assert_says(error.message, rlk_conn_server(conn)->name);
+	print_message("# %s\n", err.message);
+	assert_int_equal(err.code,
+			 err.mysql == 1142 ? ROWLOCK_EAUTH : ROWLOCK_ESCHEMA);
+	assert_says(err.message, "wrong: ");
+	assert_says(err.message, "no_such_table_17");
+	assert_says(err.message, rlk_conn_server(conn)->name);
 	assert_true(rlk_conn_usable(conn));
 	/* A second time: it was not kept half prepared. */
-	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &def, NULL, &reply, &err),
 			 RLK_REFUSED);
 }
 
@@ -347,7 +329,6 @@ CASE_BOTH("a locked row is busy, and passed over by a probe")
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(other));
 	const struct rlk_value params[] = { rlk_text("db-test busy") };
-	struct rowlock_errinfo error = { 0 };
 	const struct rlk_value page[] = { params[0], rlk_text(""), rlk_u64(1),
 					  params[0], rlk_u64(9) };
 	struct rlk_reply reply;
@@ -356,21 +337,18 @@ CASE_BOTH("a locked row is busy, and passed over by a probe")
 			"('db-test busy')");
 	db_exec(holder, "COMMIT");
 	assert_done(
-	    rlk_stmt_run(holder, dialect->row_try, params, &reply, &error),
-	    &error);
+	    rlk_stmt_run(holder, dialect->row_try, params, &reply, &err));
 	assert_true(reply.has_row);
 	assert_int_equal(
-	    rlk_stmt_run(other, dialect->row_try, params, &reply, &error),
+	    rlk_stmt_run(other, dialect->row_try, params, &reply, &err),
 	    RLK_BUSY);
 	assert_true(rlk_conn_usable(other));
 	assert_done(
-	    rlk_stmt_run(other, dialect->row_probe, page, &reply, &error),
-	    &error);
+	    rlk_stmt_run(other, dialect->row_probe, page, &reply, &err));
 	assert_false(reply.has_row);
 	db_exec(holder, "ROLLBACK");
 	assert_done(
-	    rlk_stmt_run(other, dialect->row_probe, page, &reply, &error),
-	    &error);
+	    rlk_stmt_run(other, dialect->row_probe, page, &reply, &err));
 	assert_true(reply.has_row);
 	db_exec(other, "DELETE FROM business_lock WHERE name = 'db-test busy'");
 	db_exec(other, "COMMIT");
@@ -380,7 +358,7 @@ CASE_BOTH("a locked row is busy, and passed over by a probe")
 
 CASE_BOTH("acquire is granted once")
 {
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
 	struct rlk_value params[] = {
@@ -391,7 +369,6 @@ CASE_BOTH("acquire is granted once")
 		rlk_null(),
 		rlk_text("info"),
 	};
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
@@ -401,8 +378,7 @@ CASE_BOTH("acquire is granted once")
 		if (attempt == 12)
 			params[4] = rlk_u64(5000000);
 		assert_done(rlk_stmt_run(conn, dialect->lease_acquire, params,
-					 &reply, &error),
-			    &error);
+					 &reply, &err));
 		if (!dialect->lease_acquire_returns_row) {
 			assert_int_equal(reply.affected, attempt == 11);
 			continue;
@@ -412,7 +388,6 @@ CASE_BOTH("acquire is granted once")
 	}
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
 		      "'db-test acquire'");
-	rlk_conn_close(conn);
 }
 
 CASE_BOTH("asking again does not wait behind a guard")
@@ -429,7 +404,6 @@ CASE_BOTH("asking again does not wait behind a guard")
 		rlk_null(),
 		rlk_null(),
 	};
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
@@ -441,15 +415,13 @@ CASE_BOTH("asking again does not wait behind a guard")
 		       "'db-test again' AND slot = 0 FOR UPDATE");
 	/* It would answer RLK_BUSY after a second if it touched the lock. */
 	assert_done(
-	    rlk_stmt_run(conn, dialect->lease_again, params, &reply, &error),
-	    &error);
+	    rlk_stmt_run(conn, dialect->lease_again, params, &reply, &err));
 	assert_int_equal(reply.affected, 0);
 	db_exec(guard, "ROLLBACK");
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
 		      "'db-test again'");
 	assert_done(
-	    rlk_stmt_run(conn, dialect->lease_again, params, &reply, &error),
-	    &error);
+	    rlk_stmt_run(conn, dialect->lease_again, params, &reply, &err));
 	assert_int_equal(reply.affected, 1);
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
 		      "'db-test again'");
@@ -477,18 +449,15 @@ CASE_BOTH("each row is seen, in order")
 		"SELECT 1 FROM DUAL WHERE FALSE",
 	};
 	DB_CONN(conn, db_open(NULL, profile));
-	struct rowlock_errinfo error = { 0 };
 	uint64_t next = 1;
 
 	for (int i = 0; i < 2; i++) {
 		next = 1;
 		assert_done(
-		    rlk_stmt_each(conn, &def, NULL, count_row, &next, &error),
-		    &error);
+		    rlk_stmt_each(conn, &def, NULL, count_row, &next, &err));
 		assert_int_equal(next, 4);
 	}
-	assert_done(rlk_stmt_each(conn, &none, NULL, count_row, &next, &error),
-		    &error);
+	assert_done(rlk_stmt_each(conn, &none, NULL, count_row, &next, &err));
 	assert_int_equal(next, 4);
 }
 
@@ -496,11 +465,9 @@ static void run_another(const struct rlk_value *columns, void *arg)
 {
 	static const struct rlk_stmt_def other = { "other", "SELECT ? + 1" };
 	struct rlk_conn **conn = arg;
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
-	assert_done(rlk_stmt_run(*conn, &other, columns, &reply, &error),
-		    &error);
+	assert_done(rlk_stmt_run(*conn, &other, columns, &reply, &err));
 }
 
 CASE_BOTH("the reader of rows may run other statements")
@@ -512,25 +479,22 @@ CASE_BOTH("the reader of rows may run other statements")
 	};
 	DB_CONN(conn, db_open(NULL, profile));
 	uint64_t before = status(conn, "QUESTIONS");
-	struct rowlock_errinfo error = { 0 };
 
-	assert_done(rlk_stmt_each(conn, &def, NULL, run_another, &conn, &error),
-		    &error);
+	assert_done(rlk_stmt_each(conn, &def, NULL, run_another, &conn, &err));
 	assert_int_equal(status(conn, "QUESTIONS") - before, 1 + 3 + 1);
 }
 
 CASE_BOTH("the server tells the time")
 {
 	DB_CONN(conn, db_open(NULL, profile));
-	struct rowlock_errinfo error = { 0 };
 	int64_t first;
 	int64_t second;
 
-	assert_done(rlk_conn_server_time(conn, &first, &error), &error);
-	assert_done(rlk_conn_server_time(conn, &second, &error), &error);
+	assert_done(rlk_conn_server_time(conn, &first, &err));
+	assert_done(rlk_conn_server_time(conn, &second, &err));
 	assert_true(first > INT64_C(1700000000000000));
 	assert_true(second >= first);
-	assert_done(rlk_conn_ping(conn, &error), &error);
+	assert_done(rlk_conn_ping(conn, &err));
 }
 
 /* People see by it which of the server's connections waits for what. */
@@ -547,21 +511,18 @@ CASE_BOTH("a statement that waits tells its program")
 	static const char end[] = " /* rowlock my job_/_[42]@db_7 */";
 	const struct rlk_value params[] = { rlk_u64(7) };
 	struct rlk_conn_target target = db_target(NULL);
-	struct rowlock_errinfo error = { 0 };
 	DB_CONN(conn, NULL);
 	struct rlk_reply reply;
 
 	target.who = "my job*/?[42]@db'7";
 	assert_int_equal(rlk_conn_open(&target, profile,
-				       db_in(test_patience_ms()), &conn,
-				       &error),
+				       db_in(test_patience_ms()), &conn, &err),
 			 0);
 	for (int i = 0; i < 4; i++) {
 		const char *info;
 
 		assert_done(
-		    rlk_stmt_run(conn, &defs[i % 2], params, &reply, &error),
-		    &error);
+		    rlk_stmt_run(conn, &defs[i % 2], params, &reply, &err));
 		info = reply.columns[0].text;
 		assert_true(strlen(info) > strlen(end));
 		if (i % 2)
@@ -576,18 +537,17 @@ CASE_BOTH("a dead connection says so")
 {
 	struct rlk_conn *conn = db_open(NULL, profile);
 	struct rlk_conn *other = db_open(NULL, profile);
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	char sql[64];
 
 	snprintf(sql, sizeof(sql), "KILL %llu",
 		 (unsigned long long) rlk_conn_id(conn));
 	db_exec(other, sql);
-	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &err), RLK_UNKNOWN);
+	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
 	assert_false(rlk_conn_usable(conn));
-	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_FAILED);
-	assert_int_equal(rlk_stmt_resume(conn, &reply, &error), RLK_FAILED);
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &err), RLK_FAILED);
+	assert_int_equal(rlk_stmt_resume(conn, &reply, &err), RLK_FAILED);
 	rlk_conn_close(conn);
 	rlk_conn_close(other);
 }

@@ -133,14 +133,13 @@ CASE("a server is verified by its certificate's fingerprint")
 
 CASE("a local server needs no TLS")
 {
-	struct rlk_conn *conn = db_open(plain_dsn(""), &db_lease);
+	DB_CONN(conn, db_open(plain_dsn(""), &db_lease));
 
 	assert_false(is_encrypted(conn));
 	rlk_conn_close(conn);
 	/* A name that the certificate has not matters only if one asks. */
 	conn = db_open(plain_dsn(";ssl_enforce=1"), &db_lease);
 	assert_true(is_encrypted(conn));
-	rlk_conn_close(conn);
 }
 
 /* By way of an address that is not local, with a connection string that says
@@ -273,13 +272,10 @@ CASE("rows in the buffer are not waited for")
 		"SELECT CAST(seq AS UNSIGNED) FROM seq_0_to_49999",
 	};
 	DB_CONN(conn, db_open(db_root_dsn(), &db_lease));
-	struct rowlock_errinfo error = { 0 };
 	uint64_t count = 0;
 
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_done(
-	    rlk_stmt_each(conn, &many, NULL, count_rows, &count, &error),
-	    &error);
+	assert_done(rlk_stmt_each(conn, &many, NULL, count_rows, &count, &err));
 	assert_int_equal(count, 50000);
 	assert_true(rlk_conn_alive(conn));
 }
@@ -290,12 +286,11 @@ CASE("an idle connection is alive until it is killed")
 {
 	struct rlk_conn *conn = db_open(NULL, &db_lease);
 	struct rlk_conn *other = db_open(NULL, &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	int64_t since;
 	char sql[64];
 
 	assert_true(rlk_conn_alive(conn));
-	assert_done(rlk_conn_ping(conn, &error), &error);
+	assert_done(rlk_conn_ping(conn, &err));
 	assert_true(rlk_conn_alive(conn));
 	snprintf(sql, sizeof(sql), "KILL %llu",
 		 (unsigned long long) rlk_conn_id(conn));
@@ -303,7 +298,7 @@ CASE("an idle connection is alive until it is killed")
 	since = db_in(0);
 	while (rlk_conn_alive(conn))
 		db_keep_waiting(since, "the killed connection's end");
-	assert_int_equal(rlk_conn_ping(conn, &error), RLK_UNKNOWN);
+	assert_int_equal(rlk_conn_ping(conn, &err), RLK_UNKNOWN);
 	rlk_conn_close(conn);
 	rlk_conn_close(other);
 }
@@ -323,13 +318,12 @@ CASE("a thread gets no SIGPIPE")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	sigset_t pending;
 
 	relay_end(relay);
 	for (int i = 0; i < 3; i++) {
 		rlk_conn_set_until(conn, db_in(5000));
-		assert_int_not_equal(rlk_stmt_text(conn, "DO 1", &error),
+		assert_int_not_equal(rlk_stmt_text(conn, "DO 1", &err),
 				     RLK_DONE);
 	}
 	rlk_conn_close(conn);
@@ -342,7 +336,6 @@ CASE("a statement that nobody reads is left")
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
-	struct rowlock_errinfo error = { 0 };
 	const size_t size = 15 << 20;
 	char *sql = malloc(size + 1);
 
@@ -352,7 +345,7 @@ CASE("a statement that nobody reads is left")
 	sql[size] = '\0';
 	relay_set_mode(relay, RELAY_SILENT);
 	rlk_conn_set_until(conn, db_in((int64_t) (500 * test_load())));
-	assert_int_equal(rlk_stmt_text(conn, sql, &error), RLK_PENDING);
+	assert_int_equal(rlk_stmt_text(conn, sql, &err), RLK_PENDING);
 	assert_true(conn->io.waits_for & MYSQL_WAIT_WRITE);
 	rlk_conn_close(conn);
 	free(sql);
@@ -376,16 +369,15 @@ CASE("the failure of one connection is not the next one's")
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	DB_CONN(good, db_open(NULL, &db_lease));
 	struct rlk_conn *cut = db_open(relay_dsn(relay), &db_lease);
-	struct rowlock_errinfo error = { 0 };
 
 	relay_stop_after(relay, 3, true); /* in the middle of a record */
-	assert_int_equal(rlk_conn_ping(cut, &error), RLK_UNKNOWN);
+	assert_int_equal(rlk_conn_ping(cut, &err), RLK_UNKNOWN);
 	assert_int_equal(next_error(), 0);
 	assert_int_equal(db_number(good, "SELECT SLEEP(0.05) + 7"), 7);
 	rlk_conn_close(cut);
 	assert_int_equal(next_error(), 0);
 	db_exec(good, "DO 1");
-	db_refused(db_dsn_with(stranger() + 1), 0, &error);
+	db_refused(db_dsn_with(stranger() + 1), 0, &err);
 	assert_int_equal(next_error(), 0);
 	db_exec(good, "DO 1");
 }
@@ -394,7 +386,7 @@ CASE("the failure of one connection is not the next one's")
 CASE("hands are shaken once")
 {
 	void *get_options = dlsym(RTLD_DEFAULT, "SSL_get_options");
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	uint64_t (*options)(const void *ssl);
 	void *ssl = rlk_tls_session(conn);
 
@@ -403,7 +395,6 @@ CASE("hands are shaken once")
 	memcpy(&options, &get_options, sizeof(get_options));
 	assert_non_null(ssl);
 	assert_int_not_equal(options(ssl) & NO_RENEGOTIATION, 0);
-	rlk_conn_close(conn);
 }
 
 /* Tickets are no data: OpenSSL reads on behind each. */
@@ -413,20 +404,19 @@ CASE_NEEDS("tickets do not pass the deadline", need_tls_relay)
 	static const struct rlk_stmt_def one = { "one", "SELECT 1", true };
 	struct tls_relay *relay = tls_relay_start();
 	struct rlk_conn *conn = db_open(tls_relay_dsn(relay), &db_lease);
-	struct rowlock_errinfo error;
 	struct rlk_reply reply;
 	int64_t since = db_in(0);
 	enum rlk_fault fault;
 
 	tls_relay_tickets(relay, TICKETS);
 	rlk_conn_set_until(conn, since);
-	fault = rlk_stmt_run(conn, &one, NULL, &reply, &error);
+	fault = rlk_stmt_run(conn, &one, NULL, &reply, &err);
 	while (fault == RLK_PENDING) {
 		db_keep_waiting(since, "the tickets' end");
-		fault = rlk_stmt_resume(conn, &reply, &error);
+		fault = rlk_stmt_resume(conn, &reply, &err);
 	}
 	assert_int_equal(fault, RLK_UNKNOWN);
-	assert_says(error.message, "has no end");
+	assert_says(err.message, "has no end");
 	rlk_conn_close(conn);
 	tls_relay_end(relay);
 }
@@ -454,7 +444,6 @@ CASE_NEEDS("bytes in records do not pass the deadline", need_tls_relay)
 	static const struct rlk_stmt_def one = { "one", "SELECT 1", true };
 	struct tls_relay *relay = tls_relay_start();
 	struct rlk_conn *conn = db_open(tls_relay_dsn(relay), &db_lease);
-	struct rowlock_errinfo error;
 	struct rlk_reply reply;
 	size_t before = in_use();
 	int64_t since = db_in(0);
@@ -462,16 +451,16 @@ CASE_NEEDS("bytes in records do not pass the deadline", need_tls_relay)
 
 	tls_relay_flood(relay, progress, sizeof(progress));
 	rlk_conn_set_until(conn, since);
-	fault = rlk_stmt_run(conn, &one, NULL, &reply, &error);
+	fault = rlk_stmt_run(conn, &one, NULL, &reply, &err);
 	/* Unless it has come before the first look. */
 	while (fault == RLK_PENDING) {
 		while (tls_relay_records(relay) < conn->io.heard + ENOUGH)
 			db_keep_waiting(since, "records");
-		fault = rlk_stmt_resume(conn, &reply, &error);
+		fault = rlk_stmt_resume(conn, &reply, &err);
 	}
 	assert_int_equal(fault, RLK_UNKNOWN);
-	assert_says(error.message, "has no end");
-	assert_null(strstr(error.message, "1 MiB"));
+	assert_says(err.message, "has no end");
+	assert_null(strstr(err.message, "1 MiB"));
 	/* Each brought one byte. */
 	assert_in_range(conn->io.heard, 1, LATE_READS);
 	assert_in_range(in_use(), 0, before + 8u * 1024 * 1024);
@@ -500,7 +489,6 @@ CASE_NEEDS("answers that are there are taken late", need_tls_relay)
 	struct rlk_conn *conn = db_open(tls_relay_dsn(relay), &packets);
 	size_t records = tls_relay_records(relay);
 	struct rlk_packet *packet = rlk_packet_begin(conn);
-	struct rowlock_errinfo error;
 	int64_t since = db_in(0);
 	enum rlk_fault fault;
 
@@ -508,14 +496,14 @@ CASE_NEEDS("answers that are there are taken late", need_tls_relay)
 		assert_int_equal(rlk_packet_add(packet, &change, fill, NULL, 1),
 				 i);
 	rlk_conn_set_until(conn, since);
-	fault = rlk_packet_run(packet, &error);
+	fault = rlk_packet_run(packet, &err);
 	while (tls_relay_records(relay) < records + RLK_PACKET_STATEMENTS)
 		db_keep_waiting(since, "all of the answers");
 	while (fault == RLK_PENDING) {
 		db_keep_waiting(since, "the last of the answers");
-		fault = rlk_packet_resume(packet, &error);
+		fault = rlk_packet_resume(packet, &err);
 	}
-	assert_done(fault, &error);
+	assert_done(fault);
 	assert_int_equal(rlk_packet_answered(packet), RLK_PACKET_STATEMENTS);
 	rlk_conn_close(conn);
 	tls_relay_end(relay);

@@ -128,23 +128,21 @@ static void look(const struct rlk_value *columns, void *arg)
 CASE("each variable of the server has a verdict")
 {
 	const struct rlk_conn_target target = db_target(NULL);
-	struct rowlock_errinfo error;
 	struct rlk_reply reply;
 	struct rlk_conn *conn;
 	char version[100];
 
 	read_list();
 	assert_int_equal(rlk_conn_open(&target, &db_lease,
-				       db_in(test_patience_ms()), &conn,
-				       &error),
+				       db_in(test_patience_ms()), &conn, &err),
 			 0);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_int_equal(rlk_stmt_run(conn, &version_of, NULL, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &version_of, NULL, &reply, &err),
 			 RLK_DONE);
 	snprintf(version, sizeof(version), "%s", reply.columns[0].text);
-	assert_int_equal(
-	    rlk_stmt_each(conn, &globals, NULL, look, NULL, &error), RLK_DONE);
-	assert_int_equal(rlk_stmt_each(conn, &locals, NULL, look, NULL, &error),
+	assert_int_equal(rlk_stmt_each(conn, &globals, NULL, look, NULL, &err),
+			 RLK_DONE);
+	assert_int_equal(rlk_stmt_each(conn, &locals, NULL, look, NULL, &err),
 			 RLK_DONE);
 	rlk_conn_close(conn);
 	print_message("# %s: %u looks, %u without a verdict\n", version, seen,

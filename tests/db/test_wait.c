@@ -32,13 +32,11 @@ static struct scene scene_open(void)
 		db_open(NULL, &db_row),
 		db_open(NULL, &db_lease),
 	};
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	db_exec(scene.third, "REPLACE INTO business_lock (name) VALUES "
 			     "('db-test wait')");
-	assert_done(rlk_stmt_run(scene.holder, &lock_row, NULL, &reply, &error),
-		    &error);
+	assert_done(rlk_stmt_run(scene.holder, &lock_row, NULL, &reply, &err));
 	assert_true(reply.has_row);
 	return scene;
 }
@@ -70,16 +68,15 @@ static void wait_until(struct scene *scene, int64_t until_ms)
 CASE("a deadline leaves the reply pending, a resume gets it")
 {
 	struct scene scene = scene_open();
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	wait_until(&scene, db_in(30));
 	rlk_conn_set_until(scene.waiter, db_in(30));
-	assert_int_equal(rlk_stmt_resume(scene.waiter, &reply, &error),
+	assert_int_equal(rlk_stmt_resume(scene.waiter, &reply, &err),
 			 RLK_PENDING);
 	db_exec(scene.holder, "COMMIT");
 	rlk_conn_set_until(scene.waiter, db_in(test_patience_ms()));
-	assert_done(rlk_stmt_resume(scene.waiter, &reply, &error), &error);
+	assert_done(rlk_stmt_resume(scene.waiter, &reply, &err));
 	assert_true(reply.has_row);
 	assert_string_equal(reply.columns[0].text, "db-test wait");
 	assert_true(rlk_conn_usable(scene.waiter));
@@ -97,7 +94,6 @@ static void interrupt_it(void *arg)
 CASE("an interrupt ends the wait, a kill the statement")
 {
 	struct scene scene = scene_open();
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_thread thread = { 0 };
 	struct rlk_reply reply;
 	struct rlk_mark mark;
@@ -107,9 +103,9 @@ CASE("an interrupt ends the wait, a kill the statement")
 	rlk_thread_join(&thread);
 
 	rlk_conn_mark(scene.waiter, &mark);
-	assert_done(rlk_conn_kill_query(scene.third, &mark, &error), &error);
+	assert_done(rlk_conn_kill_query(scene.third, &mark, &err));
 	rlk_conn_set_until(scene.waiter, db_in(test_patience_ms()));
-	assert_int_equal(rlk_stmt_resume(scene.waiter, &reply, &error),
+	assert_int_equal(rlk_stmt_resume(scene.waiter, &reply, &err),
 			 RLK_KILLED);
 	assert_true(rlk_conn_usable(scene.waiter));
 	db_exec(scene.waiter, "ROLLBACK");
@@ -119,17 +115,16 @@ CASE("an interrupt ends the wait, a kill the statement")
 CASE("an interrupt before the call is not missed")
 {
 	struct scene scene = scene_open();
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	rlk_conn_set_until(scene.waiter, RLK_NEVER);
 	rlk_conn_interrupt(scene.waiter);
 	assert_int_equal(
-	    rlk_stmt_run(scene.waiter, &lock_row, NULL, &reply, &error),
+	    rlk_stmt_run(scene.waiter, &lock_row, NULL, &reply, &err),
 	    RLK_PENDING);
 	/* It ended one call, not the next one too. */
 	db_exec(scene.holder, "COMMIT");
-	assert_done(rlk_stmt_resume(scene.waiter, &reply, &error), &error);
+	assert_done(rlk_stmt_resume(scene.waiter, &reply, &err));
 	assert_true(reply.has_row);
 	scene_close(&scene);
 }
@@ -137,27 +132,25 @@ CASE("an interrupt before the call is not missed")
 CASE("a new deadline clears the interrupt")
 {
 	DB_CONN(conn, db_open(NULL, &db_lease));
-	struct rowlock_errinfo error = { 0 };
 
 	rlk_conn_interrupt(conn);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_done(rlk_conn_ping(conn, &error), &error);
+	assert_done(rlk_conn_ping(conn, &err));
 }
 
 CASE("an interrupted ping can be resumed")
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 
 	relay_set_mode(relay, RELAY_SILENT);
 	rlk_conn_interrupt(conn);
-	assert_int_equal(rlk_conn_ping(conn, &error), RLK_PENDING);
+	assert_int_equal(rlk_conn_ping(conn, &err), RLK_PENDING);
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
-	assert_done(rlk_conn_ping(conn, &error), &error);
+	assert_done(rlk_stmt_resume(conn, &reply, &err));
+	assert_done(rlk_conn_ping(conn, &err));
 }
 
 /* Whoever does not wait, but is told that something has come. */
@@ -165,20 +158,19 @@ CASE("an answer that is there is read past the deadline")
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	struct pollfd fd = { .events = POLLIN };
 
 	relay_set_mode(relay, RELAY_SILENT);
 	rlk_conn_set_until(conn, 0);
-	assert_int_equal(rlk_conn_ping(conn, &error), RLK_PENDING);
-	assert_int_equal(rlk_stmt_resume(conn, &reply, &error), RLK_PENDING);
+	assert_int_equal(rlk_conn_ping(conn, &err), RLK_PENDING);
+	assert_int_equal(rlk_stmt_resume(conn, &reply, &err), RLK_PENDING);
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	fd.fd = rlk_conn_fd(conn);
 	assert_int_equal(poll(&fd, 1, test_patience_ms()), 1);
-	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
+	assert_done(rlk_stmt_resume(conn, &reply, &err));
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_done(rlk_conn_ping(conn, &error), &error);
+	assert_done(rlk_conn_ping(conn, &err));
 }
 
 /* The first use prepares: the parameters have to outlive the call. */
@@ -190,20 +182,19 @@ CASE("an interrupted first use can be resumed")
 	};
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_reply reply;
 	char text[] = "kept";
 	struct rlk_value params[] = { rlk_text(text) };
 
 	relay_set_mode(relay, RELAY_SILENT);
 	rlk_conn_interrupt(conn);
-	assert_int_equal(rlk_stmt_run(conn, &def, params, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &def, params, &reply, &err),
 			 RLK_PENDING);
 	memset(text, 'x', sizeof(text));
 	memset(params, 0, sizeof(params));
 	relay_set_mode(relay, RELAY_STRAIGHT);
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
-	assert_done(rlk_stmt_resume(conn, &reply, &error), &error);
+	assert_done(rlk_stmt_resume(conn, &reply, &err));
 	assert_string_equal(reply.columns[0].text, "kept");
 }
 
@@ -211,12 +202,11 @@ CASE("a result of many rows that is pending is given up")
 {
 	static const struct rlk_stmt_def def = { "many", "SELECT SLEEP(20)" };
 	DB_CONN(conn, db_open(NULL, &db_lease));
-	struct rowlock_errinfo error = { 0 };
 
 	rlk_conn_set_until(conn, db_in(30));
-	assert_int_equal(rlk_stmt_each(conn, &def, NULL, NULL, NULL, &error),
+	assert_int_equal(rlk_stmt_each(conn, &def, NULL, NULL, NULL, &err),
 			 RLK_UNKNOWN);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
+	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
 	assert_false(rlk_conn_usable(conn));
 }
 
@@ -224,26 +214,23 @@ CASE("a peer that never greets is left at the deadline")
 {
 	DB_RELAY(relay, relay_start(RELAY_SILENT, NULL));
 	struct rlk_conn_target target = db_target(relay_dsn(relay));
-	struct rowlock_errinfo error = { 0 };
 	struct rlk_conn *conn = NULL;
 
-	assert_code(rlk_conn_open(&target, &db_lease, db_in(50), &conn, &error),
-		    ROWLOCK_ECONNECT, &error);
-	assert_says(error.message, "no answer in time");
+	assert_code(rlk_conn_open(&target, &db_lease, db_in(50), &conn, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_says(err.message, "no answer in time");
 }
 
 CASE("a peer that drips is left at the deadline")
 {
 	DB_RELAY(relay, relay_start(RELAY_DRIP, NULL));
 	struct rlk_conn_target target = db_target(relay_dsn(relay));
-	struct rowlock_errinfo error = { 0 };
 	DB_CONN(conn, NULL);
 
 	/* The greeting alone takes 5 s at this pace, and more on a busy
 	 * machine. */
-	assert_code(
-	    rlk_conn_open(&target, &db_lease, db_in(200), &conn, &error),
-	    ROWLOCK_ECONNECT, &error);
+	assert_code(rlk_conn_open(&target, &db_lease, db_in(200), &conn, &err),
+		    ROWLOCK_ECONNECT, &err);
 	/* Less than any server's greeting. */
 	assert_in_range(relay_said(relay), 0, 60);
 
@@ -251,7 +238,7 @@ CASE("a peer that drips is left at the deadline")
 	conn = db_open(relay_dsn(relay), &db_lease);
 	relay_set_mode(relay, RELAY_DRIP);
 	rlk_conn_set_until(conn, db_in(200));
-	assert_int_equal(rlk_stmt_text(conn, "SELECT REPEAT('x', 100)", &error),
+	assert_int_equal(rlk_stmt_text(conn, "SELECT REPEAT('x', 100)", &err),
 			 RLK_PENDING);
 }
 
@@ -291,11 +278,10 @@ CASE("a lost stream is an unknown outcome")
 {
 	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
 	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
-	struct rowlock_errinfo error = { 0 };
 
 	relay_end(relay);
-	assert_int_equal(rlk_stmt_text(conn, "DO 1", &error), RLK_UNKNOWN);
-	assert_code(error.code, ROWLOCK_ECONNECT, NULL);
+	assert_int_equal(rlk_stmt_text(conn, "DO 1", &err), RLK_UNKNOWN);
+	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
 	assert_false(rlk_conn_usable(conn));
 }
 
@@ -303,31 +289,29 @@ CASE("a lost stream is an unknown outcome")
 CASE("closing in the middle of anything is clean")
 {
 	static const struct rlk_stmt_def slow = { "slow", "SELECT SLEEP(20)" };
-	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
-	struct rowlock_errinfo error = { 0 };
+	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rlk_reply reply;
 	struct rlk_conn *conn;
 
 	conn = db_open(relay_dsn(relay), &db_lease);
 	rlk_conn_set_until(conn, db_in(30));
-	assert_int_equal(rlk_stmt_run(conn, &slow, NULL, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &slow, NULL, &reply, &err),
 			 RLK_PENDING);
 	rlk_conn_close(conn);
 
 	conn = db_open(relay_dsn(relay), &db_lease);
 	relay_set_mode(relay, RELAY_DRIP);
 	rlk_conn_set_until(conn, db_in(120));
-	assert_int_equal(rlk_stmt_run(conn, &lock_row, NULL, &reply, &error),
+	assert_int_equal(rlk_stmt_run(conn, &lock_row, NULL, &reply, &err),
 			 RLK_PENDING);
 	rlk_conn_close(conn);
 	relay_set_mode(relay, RELAY_STRAIGHT);
 
 	conn = db_open(relay_dsn(relay), &db_lease);
 	rlk_conn_set_until(conn, db_in(30));
-	assert_int_equal(rlk_stmt_text(conn, "SELECT SLEEP(20)", &error),
+	assert_int_equal(rlk_stmt_text(conn, "SELECT SLEEP(20)", &err),
 			 RLK_PENDING);
 	rlk_conn_close(conn);
-	relay_end(relay);
 }
 
 CASE_MAIN(db_main)

@@ -46,12 +46,6 @@ CASE("a row that is deleted is missed by the next beat")
 	test_actor_end(&actor);
 }
 
-static void set_lost(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
 /* One of several rows is enough. */
 CASE("one row of several that is deleted is missed")
 {
@@ -73,7 +67,7 @@ CASE("one row of several that is deleted is missed")
 				     &locks[3], &err));
 	for (size_t i = 0; i < TEST_SIZE(lost); i++) {
 		lost[i] = test_event_new();
-		rowlock_on_lost(locks[i], set_lost, &lost[i]);
+		rowlock_on_lost(locks[i], test_event_note, &lost[i]);
 		assert_ok(i == 1
 			      ? rowlock_semaphore_acquire(locks[i], 2, 0, &err)
 			      : rowlock_acquire(locks[i], 0, &err));

@@ -12,12 +12,6 @@
 
 #define LOCKED 1205 /* and another has it for longer than one waits */
 
-static void lose_it(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
 static MYSQL *somebody_else(void)
 {
 	MYSQL *mysql = connect_to(test_dsn(), 0);
@@ -127,7 +121,7 @@ static void who_was_late_commits(const struct app *app, unsigned int flags,
 
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_new(app->client, name, &options, &lock, &err));
-	rowlock_on_lost(lock, lose_it, &lost);
+	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_begin(lock, app->mysql, flags, &err));
 	take_ten(app);

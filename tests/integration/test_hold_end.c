@@ -12,12 +12,6 @@
 
 #define TTL_MS 1500
 
-static void count(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
 CASE("a break is noticed by the next beat")
 {
 	const char *name = test_name("break");
@@ -109,7 +103,7 @@ CASE("a process ends its own row without the right to KILL")
 	struct rowlock *next = test_lock(other, ROWLOCK_ROW, 0, name);
 	struct test_event lost = test_event_new();
 
-	rowlock_on_lost(lock, count, &lost);
+	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_code(rowlock_acquire(next, 0, &err), ROWLOCK_EBUSY, &err);
 	assert_ok(rowlock_break(client, ROWLOCK_ROW, name, &err));
@@ -142,7 +136,7 @@ static void past_its_maximum(enum rowlock_strategy strategy)
 	options.strategy = strategy;
 	options.max_hold_ms = 1000;
 	assert_ok(rowlock_new(client, name, &options, &lock, &err));
-	rowlock_on_lost(lock, count, &lost);
+	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_true(rowlock_remaining_ms(lock) <= 1000);
 	test_actor_tell(&next, "wait");

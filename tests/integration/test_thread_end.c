@@ -220,7 +220,7 @@ static void *leave_to_keys(void *arg)
 
 CASE("what the destructors of a thread's keys release is held")
 {
-	struct rowlock_client *client = test_client(TTL_MS);
+	TEST_CLIENT(client, test_client(TTL_MS));
 	struct rowlock *locks[2] = {
 		test_lock(client, ROWLOCK_LEASE, 0, test_name("early")),
 		test_lock(client, ROWLOCK_ROW, 0, test_name("late")),
@@ -241,7 +241,6 @@ CASE("what the destructors of a thread's keys release is held")
 		test_lock_end(locks[i]);
 	pthread_key_delete(early);
 	pthread_key_delete(late);
-	test_client_end(client);
 }
 
 #if !SANITIZES_THREADS
@@ -320,12 +319,6 @@ static int play(const char *act, const char *name)
 	return WEXITSTATUS(status);
 }
 
-static void tell(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
 struct left {
 	struct rowlock_client *client;
 	struct rowlock *lock;
@@ -351,7 +344,7 @@ static int end_the_main_thread(const char *name)
 	left.client = test_client(TTL_MS);
 	left.lock = test_lock(left.client, ROWLOCK_LEASE, 0, name);
 	left.told = test_event_new();
-	rowlock_on_lost(left.lock, tell, &left.told);
+	rowlock_on_lost(left.lock, test_event_note, &left.told);
 	if (rowlock_acquire(left.lock, 0, NULL) ||
 	    pthread_create(&thread, NULL, outlive_main, &left))
 		return 3;

@@ -132,12 +132,6 @@ CASE_WITH("tokens are drawn beside them in a transaction", audit_begin,
 	mysql_close(mysql);
 }
 
-static void on_lost(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
 /* The count of breaks comes beside the answer to a beat. */
 CASE_WITH("a break is heard of beside an audit's triggers", audit_begin,
 	  audit_end)
@@ -147,7 +141,7 @@ CASE_WITH("a break is heard of beside an audit's triggers", audit_begin,
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("broken"));
 	struct test_event lost = test_event_new();
 
-	rowlock_on_lost(lock, on_lost, &lost);
+	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(
 	    rowlock_break(client, ROWLOCK_LEASE, rowlock_name(lock), &err));

@@ -326,19 +326,13 @@ CASE("upgrade and downgrade stand though their end is not answered")
 	change_unanswered("down-unheard", rw_write, rw_downgrade);
 }
 
-static void told(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
 /* And that another writes by now: there is nothing to read beside. */
 CASE("a downgrade tells that another writes by now")
 {
 	struct pair pair = pair_new("behind");
 	struct test_event lost = test_event_new();
 
-	rowlock_on_lost(pair.one.writer, told, &lost);
+	rowlock_on_lost(pair.one.writer, test_event_note, &lost);
 	expect_write(pair.one, 0);
 	assert_ok(
 	    rowlock_break(pair.clients[1], ROWLOCK_LEASE, pair.name, &err));

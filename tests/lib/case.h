@@ -13,7 +13,7 @@
  *	CASE_MAIN(case_main)
  *
  * They are played in the order of their lines, by which their functions are
- * named. In the body, `state` is cmocka's.
+ * named. In the body, `state` is cmocka's, and the file's `err` is empty.
  */
 
 #include <setjmp.h>
@@ -23,6 +23,8 @@
 
 #include <cmocka.h>
 
+#include "code.h"
+
 #define CASE_GLUE_(word, line) word##line
 #define CASE_GLUE(word, line) CASE_GLUE_(word, line)
 /** The function of the case on this line. */
@@ -31,7 +33,12 @@
 /** One function that is several cases: their rows, each as in an array of
  * struct CMUnitTest. */
 #define CASES(...)                                                             \
-	static void CASE_HERE(void **state);                                   \
+	static void CASE_GLUE(body_of_line_, __LINE__)(void **state);          \
+	static void CASE_HERE(void **state)                                    \
+	{                                                                      \
+		err = (struct rowlock_errinfo){ 0 };                           \
+		CASE_GLUE(body_of_line_, __LINE__)(state);                     \
+	}                                                                      \
 	__attribute__((constructor)) static void CASE_GLUE(register_line_,     \
 							   __LINE__)(void)     \
 	{                                                                      \
@@ -39,7 +46,8 @@
                                                                                \
 		case_add(__LINE__, rows_, sizeof(rows_) / sizeof(rows_[0]));   \
 	}                                                                      \
-	static void CASE_HERE(void **state __attribute__((unused)))
+	static void CASE_GLUE(body_of_line_,                                   \
+			      __LINE__)(void **state __attribute__((unused)))
 
 /** With a setup and a teardown: NULL, or as cmocka's. */
 #define CASE_WITH(sentence, begin, end)                                        \

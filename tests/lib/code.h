@@ -5,6 +5,7 @@
 /* Codes of the library. cmocka.h is included before. */
 
 #include <rowlock.h>
+#include <stdbool.h>
 
 /** The error of the last call that was given it, in this file and on this
  *  thread. */

@@ -104,6 +104,14 @@ struct test_event {
 struct test_event test_event_new(void);
 void test_event_end(struct test_event *event);
 void test_event_set(struct test_event *event);
+
+/** For rowlock_on_lost(), with a struct test_event as @arg. */
+static inline void test_event_note(struct rowlock *lost, void *arg)
+{
+	(void) lost;
+	test_event_set(arg);
+}
+
 /** Wait for at least one test_event_set(), and clear it. Fail the test after
  *  test_patience_ms(): what follows says, as printf() would, which event it
  *  is, and what is seen instead by then. */

@@ -12,14 +12,13 @@
 
 /* "Again" is no verdict: on a busy server others' transactions may be in the
  * way for a moment, and core asks again, too. */
-static enum rlk_verdict ask(struct ground *ground, int who,
-			    const struct rlk_request *request, enum rlk_ask how,
-			    struct rlk_holder *ret_holder)
+static enum rlk_verdict ask(int who, const struct rlk_request *request,
+			    enum rlk_ask how, struct rlk_holder *ret_holder)
 {
 	enum rlk_verdict verdict = RLK_AGAIN;
 
 	for (int i = 0; verdict == RLK_AGAIN && i < 20; i++)
-		verdict = ground_ask(ground, who, request, how, ret_holder);
+		verdict = ground_ask(who, request, how, ret_holder);
 	return verdict;
 }
 
@@ -56,97 +55,82 @@ static enum rlk_verdict ask(struct ground *ground, int who,
 EXCLUSIVE("a free name is granted and a held one is not")
 {
 	static const enum rlk_ask asks[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN };
-	struct ground *ground = *state;
 	const char *name = test_name("held");
 
 	for (int one = 0; one < 2; one++) {
 		int two = !one;
 
 		for (size_t i = 0; i < TEST_SIZE(asks); i++) {
-			struct rlk_request a =
-			    ground_request(ground, one, name);
-			struct rlk_request b =
-			    ground_request(ground, two, name);
+			struct rlk_request a = ground_request(one, name);
+			struct rlk_request b = ground_request(two, name);
 
-			assert_int_equal(ask(ground, one, &a, asks[i], NULL),
+			assert_int_equal(ask(one, &a, asks[i], NULL),
 					 RLK_GRANTED);
-			assert_int_equal(
-			    ask(ground, two, &b, RLK_ASK_FIRST, NULL),
-			    RLK_HELD);
-			assert_int_equal(
-			    ask(ground, two, &b, RLK_ASK_AGAIN, NULL),
-			    RLK_HELD);
-			/* Asking has changed nothing. */
-			assert_true(ground_confirm(ground, one, &a));
-			assert_true(ground_release(ground, one, &a));
-			assert_int_equal(ask(ground, two, &b, asks[i], NULL),
-					 RLK_GRANTED);
-			assert_int_equal(ask(ground, one, &a, asks[!i], NULL),
+			assert_int_equal(ask(two, &b, RLK_ASK_FIRST, NULL),
 					 RLK_HELD);
-			assert_true(ground_release(ground, two, &b));
+			assert_int_equal(ask(two, &b, RLK_ASK_AGAIN, NULL),
+					 RLK_HELD);
+			/* Asking has changed nothing. */
+			assert_true(ground_confirm(one, &a));
+			assert_true(ground_release(one, &a));
+			assert_int_equal(ask(two, &b, asks[i], NULL),
+					 RLK_GRANTED);
+			assert_int_equal(ask(one, &a, asks[!i], NULL),
+					 RLK_HELD);
+			assert_true(ground_release(two, &b));
 		}
 	}
 }
 
 SHARED("those that share a name have it together")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("shared");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("shared");
 
-	assert_int_equal(ask(ground, 0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
-	assert_int_equal(ask(ground, 1, &b, RLK_ASK_FIRST, NULL), RLK_GRANTED);
-	assert_true(ground_release(ground, 0, &a));
-	assert_false(ground_confirm(ground, 0, &a));
-	assert_true(ground_confirm(ground, 1, &b));
-	assert_true(ground_release(ground, 1, &b));
+	assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_int_equal(ask(1, &b, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_true(ground_release(0, &a));
+	assert_false(ground_confirm(0, &a));
+	assert_true(ground_confirm(1, &b));
+	assert_true(ground_release(1, &b));
 }
 
 ALL("a grant is granted again")
 {
-	struct ground *ground = *state;
-	struct rlk_request a =
-	    ground_request(ground, 0, test_name("idempotent"));
+	struct rlk_request a = ground_request(0, test_name("idempotent"));
 
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(ask(ground, 0, &a, RLK_ASK_FIRST, NULL),
-				 RLK_GRANTED);
-	assert_true(ground_confirm(ground, 0, &a));
-	assert_true(ground_release(ground, 0, &a));
+		assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_true(ground_confirm(0, &a));
+	assert_true(ground_release(0, &a));
 }
 
 EXCLUSIVE("a release frees only its own name")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("one"));
-	struct rlk_request b = ground_request(ground, 1, test_name("two"));
+	struct rlk_request a = ground_request(0, test_name("one"));
+	struct rlk_request b = ground_request(1, test_name("two"));
 	struct rlk_request c;
 
-	assert_int_equal(ask(ground, 0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
-	assert_int_equal(ask(ground, 1, &b, RLK_ASK_FIRST, NULL), RLK_GRANTED);
-	assert_true(ground_release(ground, 0, &a));
-	assert_true(ground_confirm(ground, 1, &b));
-	c = ground_request(ground, 0, b.name);
-	assert_int_equal(ask(ground, 0, &c, RLK_ASK_FIRST, NULL), RLK_HELD);
-	assert_true(ground_release(ground, 1, &b));
+	assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_int_equal(ask(1, &b, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_true(ground_release(0, &a));
+	assert_true(ground_confirm(1, &b));
+	c = ground_request(0, b.name);
+	assert_int_equal(ask(0, &c, RLK_ASK_FIRST, NULL), RLK_HELD);
+	assert_true(ground_release(1, &b));
 }
 
 DRAWN("tokens grow from hold to hold")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("token");
 	uint64_t last = 0;
 
 	for (int i = 0; i < 20; i++) {
-		struct rlk_request request =
-		    ground_request(ground, i % 2, name);
+		struct rlk_request request = ground_request(i % 2, name);
 		uint64_t token;
 
-		assert_int_equal(
-		    ask(ground, i % 2, &request, RLK_ASK_FIRST, NULL),
-		    RLK_GRANTED);
-		token = ground_draw(ground, &request);
+		assert_int_equal(ask(i % 2, &request, RLK_ASK_FIRST, NULL),
+				 RLK_GRANTED);
+		token = ground_draw(&request);
 		assert_true(token > last);
 		last = token;
 		/* Also where the server's clock has gone back. */
@@ -157,69 +141,58 @@ DRAWN("tokens grow from hold to hold")
 				 "name = '%s'",
 				 (unsigned long long) last, name);
 		}
-		assert_true(ground_release(ground, i % 2, &request));
+		assert_true(ground_release(i % 2, &request));
 	}
 }
 
 DRAWN("a token starts above what was removed")
 {
-	struct ground *ground = *state;
-	struct rlk_request request =
-	    ground_request(ground, 0, test_name("removed"));
+	struct rlk_request request = ground_request(0, test_name("removed"));
 	uint64_t before;
 
-	assert_int_equal(ask(ground, 0, &request, RLK_ASK_FIRST, NULL),
-			 RLK_GRANTED);
-	before = ground_draw(ground, &request);
+	assert_int_equal(ask(0, &request, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	before = ground_draw(&request);
 	assert_int_equal(test_sql(ground->sql,
 				  "DELETE FROM lock_token WHERE name = '%s'",
 				  request.name),
 			 1);
-	assert_true(ground_draw(ground, &request) > before);
-	assert_true(ground_release(ground, 0, &request));
+	assert_true(ground_draw(&request) > before);
+	assert_true(ground_release(0, &request));
 }
 
 /* After a failover, or where a clock was set. */
 DRAWN("tokens grow though the server's clock is behind")
 {
-	struct ground *ground = *state;
-	struct rlk_request request =
-	    ground_request(ground, 0, test_name("behind"));
+	struct rlk_request request = ground_request(0, test_name("behind"));
 	uint64_t before;
 
-	assert_int_equal(ask(ground, 0, &request, RLK_ASK_FIRST, NULL),
-			 RLK_GRANTED);
-	before = ground_draw(ground, &request) + 86400000000;
+	assert_int_equal(ask(0, &request, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	before = ground_draw(&request) + 86400000000;
 	assert_int_equal(test_sql(ground->sql,
 				  "UPDATE lock_token SET token = %llu WHERE "
 				  "name = '%s'",
 				  (unsigned long long) before, request.name),
 			 1);
-	assert_true(ground_draw(ground, &request) == before + 1);
-	assert_true(ground_draw(ground, &request) == before + 2);
-	assert_true(ground_release(ground, 0, &request));
+	assert_true(ground_draw(&request) == before + 1);
+	assert_true(ground_draw(&request) == before + 2);
+	assert_true(ground_release(0, &request));
 }
 
 /* Told of what it has lost; by whoever has the name, only. */
 DRAWN("tokens are raised by the holder")
 {
-	struct ground *ground = *state;
 	const struct rlk_strategy *strategy = ground->strategy;
-	struct rlk_request request =
-	    ground_request(ground, 0, test_name("raised"));
+	struct rlk_request request = ground_request(0, test_name("raised"));
 	struct rlk_request other = request;
 	uint64_t first;
 	uint64_t last;
 
-	assert_int_equal(ask(ground, 0, &request, RLK_ASK_FIRST, NULL),
-			 RLK_GRANTED);
-	first = ground_draw(ground, &request);
+	assert_int_equal(ask(0, &request, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	first = ground_draw(&request);
 	last = first + 86400000000;
-	assert_done(strategy->raise(ground->beside, &request, last, &err),
-		    &err);
+	assert_done(strategy->raise(ground->beside, &request, last, &err));
 	/* It does not go back. */
-	assert_done(strategy->raise(ground->beside, &request, first, &err),
-		    &err);
+	assert_done(strategy->raise(ground->beside, &request, first, &err));
 	/* It is nobody's until it is drawn. */
 	assert_int_equal(
 	    test_sql_number(ground->sql,
@@ -227,13 +200,12 @@ DRAWN("tokens are raised by the holder")
 			    "AND token = %llu AND attempt IS NULL",
 			    request.name, (unsigned long long) last),
 	    1);
-	assert_true(ground_draw(ground, &request) == last + 1);
+	assert_true(ground_draw(&request) == last + 1);
 	other.attempt++;
-	assert_done(strategy->raise(ground->beside, &other, 2 * last, &err),
-		    &err);
+	assert_done(strategy->raise(ground->beside, &other, 2 * last, &err));
 	if (strategy->needs_session)
-		assert_true(ground_draw(ground, &request) == last + 2);
-	assert_true(ground_release(ground, 0, &request));
+		assert_true(ground_draw(&request) == last + 2);
+	assert_true(ground_release(0, &request));
 }
 
 EXCLUSIVE("names that look alike are different locks")
@@ -258,31 +230,28 @@ EXCLUSIVE("names that look alike are different locks")
 		"j\\b",
 		"jo b",
 	};
-	struct ground *ground = *state;
 	struct rlk_request held[TEST_SIZE(ends)];
 	char names[TEST_SIZE(ends)][128];
 	const char *start = test_name("alike");
 
 	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
 		snprintf(names[i], sizeof(names[i]), "%s.%s", start, ends[i]);
-		held[i] = ground_request(ground, 0, names[i]);
-		assert_int_equal(ask(ground, 0, &held[i], RLK_ASK_FIRST, NULL),
+		held[i] = ground_request(0, names[i]);
+		assert_int_equal(ask(0, &held[i], RLK_ASK_FIRST, NULL),
 				 RLK_GRANTED);
 	}
 	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
-		struct rlk_request other = ground_request(ground, 1, names[i]);
+		struct rlk_request other = ground_request(1, names[i]);
 
-		assert_int_equal(ask(ground, 1, &other, RLK_ASK_FIRST, NULL),
-				 RLK_HELD);
+		assert_int_equal(ask(1, &other, RLK_ASK_FIRST, NULL), RLK_HELD);
 	}
 	for (size_t i = 0; i < TEST_SIZE(ends); i++)
-		assert_true(ground_release(ground, 0, &held[i]));
+		assert_true(ground_release(0, &held[i]));
 }
 
 EXCLUSIVE("one hundred characters of four bytes are a name")
 {
 	static const enum rlk_ask ways[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN };
-	struct ground *ground = *state;
 	struct rlk_request a;
 	struct rlk_request b;
 	char first[401];
@@ -301,18 +270,16 @@ EXCLUSIVE("one hundred characters of four bytes are a name")
 	memcpy(second, first, sizeof(second));
 	/* They differ in the last bit that there is. */
 	second[399] |= 1;
-	a = ground_request(ground, 0, first);
-	b = ground_request(ground, 1, second);
+	a = ground_request(0, first);
+	b = ground_request(1, second);
 	for (size_t i = 0; i < TEST_SIZE(ways); i++) {
 		b.name = second;
-		assert_int_equal(ask(ground, 0, &a, ways[i], NULL),
-				 RLK_GRANTED);
-		assert_int_equal(ask(ground, 1, &b, ways[i], NULL),
-				 RLK_GRANTED);
-		assert_true(ground_release(ground, 1, &b));
+		assert_int_equal(ask(0, &a, ways[i], NULL), RLK_GRANTED);
+		assert_int_equal(ask(1, &b, ways[i], NULL), RLK_GRANTED);
+		assert_true(ground_release(1, &b));
 		b.name = first;
-		assert_int_equal(ask(ground, 1, &b, ways[i], NULL), RLK_HELD);
-		assert_true(ground_release(ground, 0, &a));
+		assert_int_equal(ask(1, &b, ways[i], NULL), RLK_HELD);
+		assert_true(ground_release(0, &a));
 	}
 	test_sql(ground->sql,
 		 "DELETE FROM business_lock WHERE name IN ('%s', '%s')", first,
@@ -321,40 +288,35 @@ EXCLUSIVE("one hundred characters of four bytes are a name")
 
 ALL("the info is stored as it is")
 {
-	struct ground *ground = *state;
-	struct rlk_request request =
-	    ground_request(ground, 0, test_name("info"));
+	struct rlk_request request = ground_request(0, test_name("info"));
 	const char *table = ground->strategy->needs_session ? "business_lease"
 							    : "business_lock";
 
 	request.info = "it's 100 % \xf0\x9f\x94\x92";
-	assert_int_equal(ask(ground, 0, &request, RLK_ASK_AGAIN, NULL),
-			 RLK_GRANTED);
+	assert_int_equal(ask(0, &request, RLK_ASK_AGAIN, NULL), RLK_GRANTED);
 	assert_int_equal(
 	    test_sql_number(ground->sql,
 			    "SELECT COUNT(*) FROM %s WHERE name = '%s' AND "
 			    "info = 'it''s 100 %% \xf0\x9f\x94\x92'",
 			    table, request.name),
 	    1);
-	assert_true(ground_release(ground, 0, &request));
+	assert_true(ground_release(0, &request));
 }
 
 /* The connection ends under the first question; after that nothing is sent. */
 ALL("a lost connection gives no verdict")
 {
-	struct ground *ground = *state;
 	const struct rlk_strategy *strategy = ground->strategy;
-	struct rlk_request a = ground_request(ground, 0, test_name("lost"));
+	struct rlk_request a = ground_request(0, test_name("lost"));
 	struct rlk_conn *conn = ground->conns[0];
 	struct rlk_holder holder = { 0 };
 	struct rlk_mark mark;
 	uint64_t token = 7;
 	bool found = true;
 
-	assert_int_equal(ask(ground, 0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
 	rlk_conn_mark(conn, &mark);
-	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err),
-		    &err);
+	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err));
 	assert_int_equal(
 	    strategy->acquire(conn, &a, RLK_ASK_FIRST, &holder, &err),
 	    RLK_UNCLEAR);

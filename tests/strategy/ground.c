@@ -13,6 +13,8 @@
 #include "strategy/set.h"
 #include "strategy/sides.h"
 
+struct ground *ground;
+
 void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *error,
 		 const char *file, int line)
 {
@@ -28,8 +30,7 @@ static void set_until(struct rlk_conn *conn)
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + GROUND_UNTIL_MS);
 }
 
-struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,
-			     unsigned int lock_wait_s)
+struct rlk_conn *ground_open(bool autocommit, unsigned int lock_wait_s)
 {
 	const struct rlk_conn_profile profile = { "test", autocommit,
 						  lock_wait_s, 60, autocommit };
@@ -39,7 +40,6 @@ struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,
 	struct rlk_conn *conn = NULL;
 	int64_t until;
 
-	(void) ground;
 	/* A connection keeps both by reference. */
 	*place = profile;
 	target = (struct rlk_conn_target){
@@ -56,7 +56,7 @@ struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,
 	return conn;
 }
 
-static void open_session(struct ground *ground, int who)
+static void open_session(int who)
 {
 	const struct rlk_session_row row = {
 		.id = rlk_random(),
@@ -66,7 +66,7 @@ static void open_session(struct ground *ground, int who)
 		.program = "test",
 	};
 
-	assert_done(rlk_session_open(ground->beside, &row, &err), &err);
+	assert_done(rlk_session_open(ground->beside, &row, &err));
 	ground->sessions[who] = row.id;
 }
 
@@ -103,30 +103,27 @@ int ground_setup(void **state)
 {
 	bool looks = (intptr_t) *state == GROUND_LEASE_LOOKS;
 	bool leases = (intptr_t) *state != ROWLOCK_ROW;
-	struct ground *ground = calloc(1, sizeof(*ground));
-
+	ground = calloc(1, sizeof(*ground));
 	assert_non_null(ground);
 	ground->strategy = strategy_of((intptr_t) *state);
-	ground->beside = ground_open(ground, true, 1);
+	ground->beside = ground_open(true, 1);
 	ground->sql = test_sql_open();
 	/* No locks on gaps, in which other programs' names would lie. */
 	test_sql(ground->sql,
 		 "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
 	for (int who = 0; who < 2; who++) {
-		ground->conns[who] = ground_open(ground, leases, 1);
+		ground->conns[who] = ground_open(leases, 1);
 		if (looks)
 			speak_mysql(ground->conns[who]);
 		if (leases)
-			open_session(ground, who);
+			open_session(who);
 	}
-	*state = ground;
 	return 0;
 }
 
 int ground_teardown(void **state)
 {
-	struct ground *ground = *state;
-
+	(void) state;
 	for (int who = 0; who < 2; who++) {
 		if (ground->sessions[who])
 			test_sql(ground->sql,
@@ -151,8 +148,7 @@ static unsigned int *next_slots(void)
 	return slots[next++ % SLOTS];
 }
 
-struct rlk_request ground_request(const struct ground *ground, int who,
-				  const char *name)
+struct rlk_request ground_request(int who, const char *name)
 {
 	bool counted = ground->strategy->counted;
 	uint64_t attempt = rlk_random();
@@ -168,9 +164,8 @@ struct rlk_request ground_request(const struct ground *ground, int who,
 	};
 }
 
-enum rlk_verdict ground_ask(struct ground *ground, int who,
-			    const struct rlk_request *request, enum rlk_ask ask,
-			    struct rlk_holder *ret_holder)
+enum rlk_verdict ground_ask(int who, const struct rlk_request *request,
+			    enum rlk_ask ask, struct rlk_holder *ret_holder)
 {
 	struct rlk_holder holder = { 0 };
 	enum rlk_verdict verdict;
@@ -187,42 +182,36 @@ enum rlk_verdict ground_ask(struct ground *ground, int who,
 			return verdict;
 		set_until(ground->beside);
 		assert_done(
-		    ground->strategy->make(ground->beside, request, &err),
-		    &err);
+		    ground->strategy->make(ground->beside, request, &err));
 	}
 }
 
-bool ground_release(struct ground *ground, int who,
-		    const struct rlk_request *request)
+bool ground_release(int who, const struct rlk_request *request)
 {
 	bool found = false;
 
 	set_until(ground->conns[who]);
 	assert_done(ground->strategy->release(ground->conns[who], request,
-					      &found, &err),
-		    &err);
+					      &found, &err));
 	return found;
 }
 
-bool ground_confirm(struct ground *ground, int who,
-		    const struct rlk_request *request)
+bool ground_confirm(int who, const struct rlk_request *request)
 {
 	bool found = false;
 
 	set_until(ground->conns[who]);
 	assert_done(ground->strategy->confirm(ground->conns[who], request,
-					      &found, &err),
-		    &err);
+					      &found, &err));
 	return found;
 }
 
-uint64_t ground_draw(struct ground *ground, const struct rlk_request *request)
+uint64_t ground_draw(const struct rlk_request *request)
 {
 	uint64_t token = 0;
 
 	set_until(ground->beside);
 	assert_done(
-	    ground->strategy->draw(ground->beside, request, &token, &err),
-	    &err);
+	    ground->strategy->draw(ground->beside, request, &token, &err));
 	return token;
 }

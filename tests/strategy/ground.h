@@ -24,6 +24,9 @@ struct ground {
 	struct test_sql *sql;
 };
 
+/** That of the case. */
+extern struct ground *ground;
+
 /** The lease strategy with the statements of a server that has no INSERT ...
  *  RETURNING, whatever the server is. */
 #define GROUND_LEASE_LOOKS 100
@@ -61,28 +64,30 @@ int ground_teardown(void **state);
 	      ON(ROWLOCK_ROW, "row: " sentence, CASE_HERE))
 
 /** One more connection; @lock_wait_s as in its profile. */
-struct rlk_conn *ground_open(const struct ground *ground, bool autocommit,
-			     unsigned int lock_wait_s);
+struct rlk_conn *ground_open(bool autocommit, unsigned int lock_wait_s);
 
 /** A request of client @who for @name, with an attempt of its own. */
-struct rlk_request ground_request(const struct ground *ground, int who,
-				  const char *name);
+struct rlk_request ground_request(int who, const char *name);
+
+/** @name, and a request for it of each client: @a, @b. */
+#define GROUND_TWO(word)                                                       \
+	const char *name = test_name(word);                                    \
+	struct rlk_request a = ground_request(0, name);                        \
+	struct rlk_request b = ground_request(1, name)
 
 /** Ask on @who's connection, and make the name's row where that is needed.
  *  @ret_holder may be NULL. */
-enum rlk_verdict ground_ask(struct ground *ground, int who,
-			    const struct rlk_request *request, enum rlk_ask ask,
-			    struct rlk_holder *ret_holder);
+enum rlk_verdict ground_ask(int who, const struct rlk_request *request,
+			    enum rlk_ask ask, struct rlk_holder *ret_holder);
 
 /** Release that must not fail; was it there? */
-bool ground_release(struct ground *ground, int who,
-		    const struct rlk_request *request);
-bool ground_confirm(struct ground *ground, int who,
-		    const struct rlk_request *request);
-uint64_t ground_draw(struct ground *ground, const struct rlk_request *request);
+bool ground_release(int who, const struct rlk_request *request);
+bool ground_confirm(int who, const struct rlk_request *request);
+uint64_t ground_draw(const struct rlk_request *request);
 
-/** Fail the test unless @fault is RLK_DONE, and say what was said. */
-#define assert_done(fault, err) ground_done(fault, err, __FILE__, __LINE__)
+/** Fail the test unless @fault is RLK_DONE, and say what the file's err says.
+ */
+#define assert_done(fault) ground_done(fault, &err, __FILE__, __LINE__)
 void ground_done(enum rlk_fault fault, const struct rowlock_errinfo *error,
 		 const char *file, int line);
 

@@ -12,8 +12,8 @@ static bool never(struct rlk_conn *conn, void *arg)
 
 static const struct rlk_patience none = { never, NULL };
 
-enum rlk_fault parts_run(struct ground *ground, int who, struct rlk_part *parts,
-			 size_t count, struct rowlock_errinfo *error)
+enum rlk_fault parts_run(int who, struct rlk_part *parts, size_t count,
+			 struct rowlock_errinfo *error)
 {
 	struct rlk_part *pointers[PARTS_MOST];
 
@@ -24,8 +24,7 @@ enum rlk_fault parts_run(struct ground *ground, int who, struct rlk_part *parts,
 }
 
 /* Those that have no answer yet. */
-static enum rlk_fault run_rest(struct ground *ground, int who,
-			       struct rlk_part *parts, size_t count,
+static enum rlk_fault run_rest(int who, struct rlk_part *parts, size_t count,
 			       struct rowlock_errinfo *error)
 {
 	struct rlk_part *pointers[PARTS_MOST];
@@ -42,19 +41,17 @@ static enum rlk_fault run_rest(struct ground *ground, int who,
 
 /* On a busy server somebody else may have a lock for longer than a statement
  * waits for it: then the rest is asked for again. */
-void parts_run_all(struct ground *ground, int who, struct rlk_part *parts,
-		   size_t count)
+void parts_run_all(int who, struct rlk_part *parts, size_t count)
 {
 	uint64_t began = test_now_ns();
-	struct rowlock_errinfo error = { 0 };
-	enum rlk_fault fault = parts_run(ground, who, parts, count, &error);
+	enum rlk_fault fault = parts_run(who, parts, count, &err);
 
 	while (fault == RLK_BUSY) {
 		test_keep_waiting(began, "others' locks to go: %s",
-				  error.message);
-		fault = run_rest(ground, who, parts, count, &error);
+				  err.message);
+		fault = run_rest(who, parts, count, &err);
 	}
-	assert_done(fault, &error);
+	assert_done(fault);
 	/* What was not there to be given back, or to be drawn for, is for its
 	 * caller to ask for. */
 	for (size_t i = 0; i < count; i++)
@@ -69,14 +66,14 @@ struct rlk_part parts_of(enum rlk_act act, const struct rlk_request *request)
 	return (struct rlk_part){ .act = act, .request = *request };
 }
 
-struct rlk_part parts_ask(struct ground *ground, int who, const char *name)
+struct rlk_part parts_ask(int who, const char *name)
 {
-	struct rlk_request request = ground_request(ground, who, name);
+	struct rlk_request request = ground_request(who, name);
 
 	return parts_of(RLK_ACT_ACQUIRE, &request);
 }
 
-uint64_t parts_rows(struct ground *ground, const char *name)
+uint64_t parts_rows(const char *name)
 {
 	return test_sql_number(ground->sql,
 			       "SELECT COUNT(*) FROM business_lease WHERE "
@@ -92,24 +89,21 @@ const char *parts_name(const char *name, size_t number)
 	return names[number];
 }
 
-struct rlk_conn *parts_guard(struct ground *ground, const char *name)
+struct rlk_conn *parts_guard(const char *name)
 {
-	struct rlk_conn *guard = ground_open(ground, false, 1);
-	struct rowlock_errinfo error;
+	struct rlk_conn *guard = ground_open(false, 1);
 	char sql[200];
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT attempt FROM business_lease WHERE name = '%s' AND "
 		 "slot = 0 FOR UPDATE",
 		 name);
-	assert_done(rlk_stmt_text(guard, sql, &error), &error);
+	assert_done(rlk_stmt_text(guard, sql, &err));
 	return guard;
 }
 
 void parts_unguard(struct rlk_conn *guard)
 {
-	struct rowlock_errinfo error;
-
-	assert_done(rlk_stmt_text(guard, "ROLLBACK", &error), &error);
+	assert_done(rlk_stmt_text(guard, "ROLLBACK", &err));
 	rlk_conn_close(guard);
 }

@@ -23,8 +23,7 @@ struct sets_trio sets_trio(const char *word)
 	return trio;
 }
 
-uint64_t sets_rows(struct ground *ground, const struct sets_trio *trio,
-		   uint64_t attempt)
+uint64_t sets_rows(const struct sets_trio *trio, uint64_t attempt)
 {
 	return test_sql_number(
 	    ground->sql,
@@ -36,10 +35,9 @@ uint64_t sets_rows(struct ground *ground, const struct sets_trio *trio,
 	    (unsigned long long) (attempt ? attempt : UINT64_MAX));
 }
 
-struct rlk_request sets_take_one(struct ground *ground, int who,
-				 const char *name)
+struct rlk_request sets_take_one(int who, const char *name)
 {
-	struct rlk_request request = ground_request(ground, who, name);
+	struct rlk_request request = ground_request(who, name);
 	struct rlk_holder holder;
 
 	assert_int_equal(rlk_strategy_lease.acquire(ground->conns[who],
@@ -49,13 +47,11 @@ struct rlk_request sets_take_one(struct ground *ground, int who,
 	return request;
 }
 
-void sets_release_one(struct ground *ground, int who,
-		      const struct rlk_request *request)
+void sets_release_one(int who, const struct rlk_request *request)
 {
 	bool found = false;
 
 	assert_done(rlk_strategy_lease.release(ground->conns[who], request,
-					       &found, &err),
-		    &err);
+					       &found, &err));
 	assert_true(found);
 }

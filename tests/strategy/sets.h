@@ -22,13 +22,10 @@ struct sets_trio {
 struct sets_trio sets_trio(const char *word);
 
 /** How many of the names has @attempt, or any, if that is 0? */
-uint64_t sets_rows(struct ground *ground, const struct sets_trio *trio,
-		   uint64_t attempt);
+uint64_t sets_rows(const struct sets_trio *trio, uint64_t attempt);
 
 /** The lease of a single name, as a request of client @who. It must be free. */
-struct rlk_request sets_take_one(struct ground *ground, int who,
-				 const char *name);
-void sets_release_one(struct ground *ground, int who,
-		      const struct rlk_request *request);
+struct rlk_request sets_take_one(int who, const char *name);
+void sets_release_one(int who, const struct rlk_request *request);
 
 #endif

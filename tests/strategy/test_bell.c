@@ -9,7 +9,7 @@
 #include "strategy/bell.h"
 #include "strategy/sides.h"
 
-static const char *text_of(struct ground *ground, const char *name)
+static const char *text_of(const char *name)
 {
 	const struct rlk_request request = { .name = name };
 	static struct rlk_bell bell;
@@ -18,49 +18,45 @@ static const char *text_of(struct ground *ground, const char *name)
 	return bell.text;
 }
 
-static uint64_t owner_of(struct ground *ground, const char *name)
+static uint64_t owner_of(const char *name)
 {
 	return test_sql_number(ground->sql,
 			       "SELECT COALESCE(IS_USED_LOCK('%s'), 0)",
-			       text_of(ground, name));
+			       text_of(name));
 }
 
-static uint64_t id_of(struct ground *ground, int who)
+static uint64_t id_of(int who)
 {
 	return rlk_conn_id(ground->conns[who]);
 }
 
-static bool wait_for(struct ground *ground, int who, const char *name,
-		     uint64_t *ret_owner)
+static bool wait_for(int who, const char *name, uint64_t *ret_owner)
 {
 	const struct rlk_request request = { .name = name };
 	struct rlk_bell_turn turn = { .got = false };
 
-	assert_done(rlk_bell_wait(ground->conns[who], &request, 0, &turn, &err),
-		    &err);
 	assert_done(
-	    rlk_bell_owner(ground->conns[who], &request, ret_owner, &err),
-	    &err);
+	    rlk_bell_wait(ground->conns[who], &request, 0, &turn, &err));
+	assert_done(
+	    rlk_bell_owner(ground->conns[who], &request, ret_owner, &err));
 	return turn.got;
 }
 
-static void ring_request(struct ground *ground, int who,
-			 const struct rlk_request *request)
+static void ring_request(int who, const struct rlk_request *request)
 {
-	assert_done(rlk_bell_ring(ground->conns[who], request, &err), &err);
+	assert_done(rlk_bell_ring(ground->conns[who], request, &err));
 }
 
-static void ring(struct ground *ground, int who, const char *name)
+static void ring(int who, const char *name)
 {
 	const struct rlk_request request = { .name = name };
 
-	ring_request(ground, who, &request);
+	ring_request(who, &request);
 }
 
 /* A lock, and a read/write lock of its name, are not each other's line. */
 LEASE("readers and writers have a bell of their own")
 {
-	struct ground *ground = *state;
 	const struct rlk_request requests[] = {
 		{ .name = "job" },
 		{ .name = "job", .slot = 2147483648u },
@@ -77,7 +73,6 @@ LEASE("readers and writers have a bell of their own")
 /* Nobody else can name it. */
 LEASE("a bell is named by the secret")
 {
-	struct ground *ground = *state;
 	const struct rlk_request requests[] = {
 		{ .name = "job", .key = rlk_key_of("1") },
 		{ .name = "job", .key = rlk_key_of("2") },
@@ -91,8 +86,7 @@ LEASE("a bell is named by the secret")
 	assert_string_equal(bells[0].text, bells[2].text);
 }
 
-static uint64_t number_of(struct ground *ground, const char *name,
-			  const char *secret)
+static uint64_t number_of(const char *name, const char *secret)
 {
 	const struct rlk_request request = {
 		.name = name,
@@ -106,75 +100,69 @@ static uint64_t number_of(struct ground *ground, const char *name,
 /* What differs between two names differs otherwise under another secret. */
 LEASE("a bell tells nothing of another")
 {
-	struct ground *ground = *state;
-
-	assert_true(
-	    (number_of(ground, "one", "1") ^ number_of(ground, "two", "1")) !=
-	    (number_of(ground, "one", "2") ^ number_of(ground, "two", "2")));
+	assert_true((number_of("one", "1") ^ number_of("two", "1")) !=
+		    (number_of("one", "2") ^ number_of("two", "2")));
 }
 
 LEASE("a wait tells who has it")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("bell");
 	uint64_t owner = 0;
 
-	assert_true(wait_for(ground, 0, name, &owner));
-	assert_true(owner == id_of(ground, 0));
-	assert_false(wait_for(ground, 1, name, &owner));
-	assert_true(owner == id_of(ground, 0));
+	assert_true(wait_for(0, name, &owner));
+	assert_true(owner == id_of(0));
+	assert_false(wait_for(1, name, &owner));
+	assert_true(owner == id_of(0));
 	/* What one has not got one does not let go. */
-	ring(ground, 1, name);
-	assert_true(owner_of(ground, name) == id_of(ground, 0));
-	ring(ground, 0, name);
-	assert_true(wait_for(ground, 1, name, &owner));
-	ring(ground, 1, name);
-	assert_true(owner_of(ground, name) == 0);
+	ring(1, name);
+	assert_true(owner_of(name) == id_of(0));
+	ring(0, name);
+	assert_true(wait_for(1, name, &owner));
+	ring(1, name);
+	assert_true(owner_of(name) == 0);
 }
 
 /* As when something on the way has sent the wait twice. */
 LEASE("who leaves the line knows what it has left")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("twice");
 	const struct rlk_request request = { .name = name };
 	uint64_t owner = 0;
 
-	assert_true(wait_for(ground, 0, name, &owner));
-	assert_done(rlk_bell_leave(ground->conns[0], &request, &err), &err);
-	assert_true(owner_of(ground, name) == 0);
-	assert_true(wait_for(ground, 0, name, &owner));
-	assert_true(wait_for(ground, 0, name, &owner));
+	assert_true(wait_for(0, name, &owner));
+	assert_done(rlk_bell_leave(ground->conns[0], &request, &err));
+	assert_true(owner_of(name) == 0);
+	assert_true(wait_for(0, name, &owner));
+	assert_true(wait_for(0, name, &owner));
 	/* Which it has not got is no trouble, either. */
-	assert_done(rlk_bell_leave(ground->conns[1], &request, &err), &err);
+	assert_done(rlk_bell_leave(ground->conns[1], &request, &err));
 	assert_int_equal(rlk_bell_leave(ground->conns[0], &request, &err),
 			 RLK_REFUSED);
 	assert_code(err.code, ROWLOCK_EDB, &err);
-	assert_true(owner_of(ground, name) == id_of(ground, 0));
-	assert_done(rlk_bell_leave(ground->conns[0], &request, &err), &err);
+	assert_true(owner_of(name) == id_of(0));
+	assert_done(rlk_bell_leave(ground->conns[0], &request, &err));
 }
 
 LEASE("bells of names differ")
 {
-	struct ground *ground = *state;
 	uint64_t owner;
 
-	assert_true(wait_for(ground, 0, "bell-a", &owner));
-	assert_true(wait_for(ground, 1, "bell-A", &owner));
-	ring(ground, 0, "bell-a");
-	ring(ground, 1, "bell-A");
+	assert_true(wait_for(0, "bell-a", &owner));
+	assert_true(wait_for(1, "bell-A", &owner));
+	ring(0, "bell-a");
+	ring(1, "bell-A");
 }
 
 /* As the commit connection asks that has room for a bell; MySQL takes none. */
-static struct rlk_request ringing(struct ground *ground, const char *name)
+static struct rlk_request ringing(const char *name)
 {
-	struct rlk_request request = ground_request(ground, 0, name);
+	struct rlk_request request = ground_request(0, name);
 
 	request.bell = true;
 	return request;
 }
 
-static bool has_ringing(struct ground *ground)
+static bool has_ringing(void)
 {
 	return rlk_server_dialect(rlk_conn_server(ground->conns[0]))
 		   ->lease_acquire_ringing != NULL;
@@ -187,104 +175,94 @@ static bool has_ringing(struct ground *ground)
 
 RINGING("a first try takes the bell with the row")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("first");
-	struct rlk_request request = ringing(ground, name);
+	struct rlk_request request = ringing(name);
 	struct rlk_holder holder = { 0 };
 
-	assert_int_equal(
-	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder),
-	    RLK_GRANTED);
-	assert_int_equal(holder.bell, has_ringing(ground));
+	assert_int_equal(ground_ask(0, &request, RLK_ASK_FIRST, &holder),
+			 RLK_GRANTED);
+	assert_int_equal(holder.bell, has_ringing());
 	assert_false(holder.line);
-	assert_true(owner_of(ground, name) ==
-		    (holder.bell ? id_of(ground, 0) : 0));
-	request.bell_conn = holder.bell ? id_of(ground, 0) : 0;
-	assert_true(ground_release(ground, 0, &request));
-	assert_true(owner_of(ground, name) == 0);
+	assert_true(owner_of(name) == (holder.bell ? id_of(0) : 0));
+	request.bell_conn = holder.bell ? id_of(0) : 0;
+	assert_true(ground_release(0, &request));
+	assert_true(owner_of(name) == 0);
 }
 
 RINGING("a held name leaves no bell")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("held");
-	struct rlk_request other = ground_request(ground, 1, name);
-	struct rlk_request request = ringing(ground, name);
+	struct rlk_request other = ground_request(1, name);
+	struct rlk_request request = ringing(name);
 	struct rlk_holder holder;
 
-	assert_int_equal(ground_ask(ground, 1, &other, RLK_ASK_FIRST, NULL),
+	assert_int_equal(ground_ask(1, &other, RLK_ASK_FIRST, NULL),
 			 RLK_GRANTED);
-	assert_int_equal(
-	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder), RLK_HELD);
+	assert_int_equal(ground_ask(0, &request, RLK_ASK_FIRST, &holder),
+			 RLK_HELD);
 	assert_true(holder.known && holder.attempt == other.attempt);
-	assert_true(owner_of(ground, name) == 0);
-	assert_true(ground_release(ground, 1, &other));
+	assert_true(owner_of(name) == 0);
+	assert_true(ground_release(1, &other));
 }
 
 RINGING("a bell of another does not keep the row away")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("ghost");
-	struct rlk_request request = ringing(ground, name);
+	struct rlk_request request = ringing(name);
 	struct rlk_holder holder = { 0 };
 	uint64_t owner;
 
-	assert_true(wait_for(ground, 1, name, &owner));
-	assert_int_equal(
-	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder),
-	    RLK_GRANTED);
+	assert_true(wait_for(1, name, &owner));
+	assert_int_equal(ground_ask(0, &request, RLK_ASK_FIRST, &holder),
+			 RLK_GRANTED);
 	assert_false(holder.bell);
 	assert_true(holder.line);
-	assert_true(ground_release(ground, 0, &request));
-	assert_true(owner_of(ground, name) == id_of(ground, 1));
-	ring(ground, 1, name);
+	assert_true(ground_release(0, &request));
+	assert_true(owner_of(name) == id_of(1));
+	ring(1, name);
 }
 
 /* The row is locked by somebody's transaction: the INSERT ends with 1205. */
 RINGING("a failed INSERT leaves no bell")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("failed");
-	struct rlk_request other = ground_request(ground, 1, name);
-	struct rlk_request request = ringing(ground, name);
+	struct rlk_request other = ground_request(1, name);
+	struct rlk_request request = ringing(name);
 	struct rlk_conn *guard;
 	struct rlk_holder holder;
 
-	assert_int_equal(ground_ask(ground, 1, &other, RLK_ASK_FIRST, NULL),
+	assert_int_equal(ground_ask(1, &other, RLK_ASK_FIRST, NULL),
 			 RLK_GRANTED);
-	guard = parts_guard(ground, name);
-	assert_int_equal(
-	    ground_ask(ground, 0, &request, RLK_ASK_FIRST, &holder),
-	    has_ringing(ground) ? RLK_AGAIN : RLK_HELD);
-	assert_true(owner_of(ground, name) == 0);
+	guard = parts_guard(name);
+	assert_int_equal(ground_ask(0, &request, RLK_ASK_FIRST, &holder),
+			 has_ringing() ? RLK_AGAIN : RLK_HELD);
+	assert_true(owner_of(name) == 0);
 	parts_unguard(guard);
-	assert_true(ground_release(ground, 1, &other));
+	assert_true(ground_release(1, &other));
 }
 
-static bool release_ringing(struct ground *ground, struct rlk_request *request)
+static bool release_ringing(struct rlk_request *request)
 {
 	bool found = false;
 
-	assert_done(rlk_bell_release(ground->conns[0], request, &found, &err),
-		    &err);
+	assert_done(rlk_bell_release(ground->conns[0], request, &found, &err));
 	return found;
 }
 
 LEASE("a release rings, found or not")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("release");
-	struct rlk_request request = ground_request(ground, 0, name);
+	struct rlk_request request = ground_request(0, name);
 	uint64_t owner;
 
 	for (int there = 1; there >= 0; there--) {
-		assert_true(wait_for(ground, 0, name, &owner));
+		assert_true(wait_for(0, name, &owner));
 		if (there)
-			assert_int_equal(ground_ask(ground, 0, &request,
-						    RLK_ASK_FIRST, NULL),
-					 RLK_GRANTED);
-		assert_int_equal(release_ringing(ground, &request), there);
-		assert_true(owner_of(ground, name) == 0);
+			assert_int_equal(
+			    ground_ask(0, &request, RLK_ASK_FIRST, NULL),
+			    RLK_GRANTED);
+		assert_int_equal(release_ringing(&request), there);
+		assert_true(owner_of(name) == 0);
 	}
 }
 
@@ -312,7 +290,6 @@ static struct rlk_conn *open_commit(void)
 
 LEASE("a batch rings what its connection has")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("batch");
 	const char *other = test_name("other");
 	struct rlk_part parts[2] = { 0 };
@@ -323,22 +300,20 @@ LEASE("a batch rings what its connection has")
 
 	for (int i = 0; i < 2; i++) {
 		parts[i].act = RLK_ACT_RELEASE;
-		parts[i].request = ground_request(ground, 0, i ? other : name);
-		assert_int_equal(ground_ask(ground, 0, &parts[i].request,
-					    RLK_ASK_FIRST, NULL),
-				 RLK_GRANTED);
+		parts[i].request = ground_request(0, i ? other : name);
+		assert_int_equal(
+		    ground_ask(0, &parts[i].request, RLK_ASK_FIRST, NULL),
+		    RLK_GRANTED);
 		assert_done(
-		    rlk_bell_wait(commit, &parts[i].request, 0, &turn, &err),
-		    &err);
+		    rlk_bell_wait(commit, &parts[i].request, 0, &turn, &err));
 	}
 	/* The other's bell is on a connection that is not there any more. */
 	parts[0].request.bell_conn = rlk_conn_id(commit);
 	parts[1].request.bell_conn = rlk_conn_id(commit) + 1000000;
-	assert_done(ground->strategy->batch(commit, both, 2, &patience, &err),
-		    &err);
+	assert_done(ground->strategy->batch(commit, both, 2, &patience, &err));
 	assert_true(parts[0].found && parts[1].found);
-	assert_true(owner_of(ground, name) == 0);
-	assert_true(owner_of(ground, other) == rlk_conn_id(commit));
+	assert_true(owner_of(name) == 0);
+	assert_true(owner_of(other) == rlk_conn_id(commit));
 	rlk_conn_close(commit);
 }
 
@@ -352,26 +327,23 @@ static struct rlk_request side(const char *name, bool writes)
 	};
 }
 
-static struct rlk_bell_turn stand(struct ground *ground, int who,
-				  const struct rlk_request *request)
+static struct rlk_bell_turn stand(int who, const struct rlk_request *request)
 {
 	struct rlk_bell_turn turn = { .got = false };
 
-	assert_done(rlk_bell_wait(ground->conns[who], request, 0, &turn, &err),
-		    &err);
+	assert_done(rlk_bell_wait(ground->conns[who], request, 0, &turn, &err));
 	return turn;
 }
 
-static void leave_lane(struct ground *ground, int who,
-		       const struct rlk_request *request, unsigned int lane)
+static void leave_lane(int who, const struct rlk_request *request,
+		       unsigned int lane)
 {
 	assert_done(
-	    rlk_bell_leave_lane(ground->conns[who], request, lane, &err), &err);
+	    rlk_bell_leave_lane(ground->conns[who], request, lane, &err));
 }
 
 /* A lock of the bell of @request, by another connection. */
-static void take_beside(struct ground *ground,
-			const struct rlk_request *request, const char *what)
+static void take_beside(const struct rlk_request *request, const char *what)
 {
 	struct rlk_bell bell = rlk_bell_of(ground->conns[0], request);
 
@@ -381,13 +353,12 @@ static void take_beside(struct ground *ground,
 			 1);
 }
 
-static void leave_beside(struct ground *ground)
+static void leave_beside(void)
 {
 	test_sql_number(ground->sql, "SELECT RELEASE_ALL_LOCKS()");
 }
 
-static uint64_t owner_beside(struct ground *ground,
-			     const struct rlk_request *request,
+static uint64_t owner_beside(const struct rlk_request *request,
 			     const char *what)
 {
 	struct rlk_bell bell = rlk_bell_of(ground->conns[0], request);
@@ -399,127 +370,118 @@ static uint64_t owner_beside(struct ground *ground,
 
 LEASE("a reader lets the bell go by while the gate is open")
 {
-	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("gate"), false);
 
-	assert_true(stand(ground, 0, &reader).got);
-	ring_request(ground, 0, &reader);
-	take_beside(ground, &reader, "gate");
-	assert_int_equal(stand(ground, 0, &reader).lane, 1);
-	assert_int_equal(stand(ground, 1, &reader).lane, 2);
-	assert_true(owner_beside(ground, &reader, "") == 0);
-	leave_lane(ground, 0, &reader, 1);
-	assert_int_equal(stand(ground, 0, &reader).lane, 1);
-	leave_beside(ground);
-	leave_lane(ground, 0, &reader, 1);
-	assert_true(stand(ground, 0, &reader).got);
-	ring_request(ground, 0, &reader);
-	leave_lane(ground, 1, &reader, 2);
+	assert_true(stand(0, &reader).got);
+	ring_request(0, &reader);
+	take_beside(&reader, "gate");
+	assert_int_equal(stand(0, &reader).lane, 1);
+	assert_int_equal(stand(1, &reader).lane, 2);
+	assert_true(owner_beside(&reader, "") == 0);
+	leave_lane(0, &reader, 1);
+	assert_int_equal(stand(0, &reader).lane, 1);
+	leave_beside();
+	leave_lane(0, &reader, 1);
+	assert_true(stand(0, &reader).got);
+	ring_request(0, &reader);
+	leave_lane(1, &reader, 2);
 }
 
 LEASE("a reader without a free lane keeps the bell")
 {
-	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("lanes"), false);
 	char lane[8];
 
-	take_beside(ground, &reader, "gate");
+	take_beside(&reader, "gate");
 	for (int i = 1; i <= 16; i++) {
 		snprintf(lane, sizeof(lane), "%d", i);
-		take_beside(ground, &reader, lane);
+		take_beside(&reader, lane);
 	}
-	assert_true(stand(ground, 0, &reader).got);
-	assert_true(owner_beside(ground, &reader, "") == id_of(ground, 0));
-	ring_request(ground, 0, &reader);
-	leave_beside(ground);
+	assert_true(stand(0, &reader).got);
+	assert_true(owner_beside(&reader, "") == id_of(0));
+	ring_request(0, &reader);
+	leave_beside();
 }
 
 LEASE("a writer does not let the bell go by")
 {
-	struct ground *ground = *state;
 	const struct rlk_request writer = side(test_name("writer"), true);
 
-	take_beside(ground, &writer, "gate");
-	assert_true(stand(ground, 0, &writer).got);
-	assert_true(owner_beside(ground, &writer, "") == id_of(ground, 0));
-	ring_request(ground, 0, &writer);
-	leave_beside(ground);
+	take_beside(&writer, "gate");
+	assert_true(stand(0, &writer).got);
+	assert_true(owner_beside(&writer, "") == id_of(0));
+	ring_request(0, &writer);
+	leave_beside();
 }
 
 /* It is not answered while the reader has yet to ask. */
 LEASE("a writer waits for the readers before it")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("drain");
 	const struct rlk_request reader = side(name, false);
 	const struct rlk_request writer = side(name, true);
 	struct rlk_conn *conn = ground->conns[1];
 	struct rlk_bell_turn turn = { .got = false };
 
-	take_beside(ground, &reader, "gate");
-	assert_int_equal(stand(ground, 0, &reader).lane, 1);
-	leave_beside(ground);
+	take_beside(&reader, "gate");
+	assert_int_equal(stand(0, &reader).lane, 1);
+	leave_beside();
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + 50);
 	assert_int_equal(rlk_bell_wait(conn, &writer, 0, &turn, &err),
 			 RLK_PENDING);
-	assert_true(owner_beside(ground, &writer, "") == id_of(ground, 1));
-	leave_lane(ground, 0, &reader, 1);
+	assert_true(owner_beside(&writer, "") == id_of(1));
+	leave_lane(0, &reader, 1);
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + GROUND_UNTIL_MS);
-	assert_done(rlk_bell_resume(conn, &turn, &err), &err);
+	assert_done(rlk_bell_resume(conn, &turn, &err));
 	assert_true(turn.got);
-	assert_true(owner_beside(ground, &writer, "/1") == 0);
-	ring_request(ground, 1, &writer);
+	assert_true(owner_beside(&writer, "/1") == 0);
+	ring_request(1, &writer);
 }
 
-static uint64_t bell_owner(struct ground *ground,
-			   const struct rlk_request *request)
+static uint64_t bell_owner(const struct rlk_request *request)
 {
 	uint64_t owner = 0;
 
-	assert_done(rlk_bell_owner(ground->conns[0], request, &owner, &err),
-		    &err);
+	assert_done(rlk_bell_owner(ground->conns[0], request, &owner, &err));
 	return owner;
 }
 
 /* Its owner may be a writer that waits for them. */
 LEASE("the bell of readers that pass is nobody's")
 {
-	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("passes"), false);
 
-	assert_true(bell_owner(ground, &reader) == 0);
-	assert_true(stand(ground, 0, &reader).got);
-	assert_true(bell_owner(ground, &reader) == id_of(ground, 0));
-	ring_request(ground, 0, &reader);
-	take_beside(ground, &reader, "gate");
-	assert_int_equal(stand(ground, 1, &reader).lane, 1);
-	leave_beside(ground);
-	assert_true(bell_owner(ground, &reader) == RLK_BELL_PASSES);
-	leave_lane(ground, 1, &reader, 1);
-	assert_true(bell_owner(ground, &reader) == 0);
+	assert_true(bell_owner(&reader) == 0);
+	assert_true(stand(0, &reader).got);
+	assert_true(bell_owner(&reader) == id_of(0));
+	ring_request(0, &reader);
+	take_beside(&reader, "gate");
+	assert_int_equal(stand(1, &reader).lane, 1);
+	leave_beside();
+	assert_true(bell_owner(&reader) == RLK_BELL_PASSES);
+	leave_lane(1, &reader, 1);
+	assert_true(bell_owner(&reader) == 0);
 }
 
 LEASE("who does not know what it has leaves it all")
 {
-	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("all"), false);
 
-	take_beside(ground, &reader, "gate");
-	take_beside(ground, &reader, "1");
-	assert_int_equal(stand(ground, 1, &reader).lane, 2);
-	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err), &err);
-	leave_beside(ground);
-	assert_true(bell_owner(ground, &reader) == 0);
-	assert_true(stand(ground, 1, &reader).got);
-	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err), &err);
-	assert_true(bell_owner(ground, &reader) == 0);
-	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err), &err);
+	take_beside(&reader, "gate");
+	take_beside(&reader, "1");
+	assert_int_equal(stand(1, &reader).lane, 2);
+	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err));
+	leave_beside();
+	assert_true(bell_owner(&reader) == 0);
+	assert_true(stand(1, &reader).got);
+	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err));
+	assert_true(bell_owner(&reader) == 0);
+	assert_done(rlk_bell_leave(ground->conns[1], &reader, &err));
 }
 
 /* The gate may be closed before the other sees it: again, then. */
 LEASE("a reader that was let in lets others pass")
 {
-	struct ground *ground = *state;
 	const struct rlk_request reader = side(test_name("open"), false);
 	struct rlk_conn *conn = ground->conns[1];
 	struct rlk_bell_turn turn = { .got = false };
@@ -527,21 +489,21 @@ LEASE("a reader that was let in lets others pass")
 
 	while (!turn.lane) {
 		assert_true(rlk_conn_now(conn) < until);
-		assert_true(stand(ground, 0, &reader).got);
+		assert_true(stand(0, &reader).got);
 		rlk_conn_set_until(conn, rlk_conn_now(conn) + 5);
 		assert_int_equal(
 		    rlk_bell_wait(conn, &reader, 3600000, &turn, &err),
 		    RLK_PENDING);
 		assert_done(
-		    rlk_bell_leave_open(ground->conns[0], &reader, &err), &err);
+		    rlk_bell_leave_open(ground->conns[0], &reader, &err));
 		rlk_conn_set_until(conn, until);
-		assert_done(rlk_bell_resume(conn, &turn, &err), &err);
-		assert_true(owner_beside(ground, &reader, "/gate") == 0);
+		assert_done(rlk_bell_resume(conn, &turn, &err));
+		assert_true(owner_beside(&reader, "/gate") == 0);
 		if (turn.got)
-			ring_request(ground, 1, &reader);
+			ring_request(1, &reader);
 	}
-	assert_true(owner_beside(ground, &reader, "") == 0);
-	leave_lane(ground, 1, &reader, turn.lane);
+	assert_true(owner_beside(&reader, "") == 0);
+	leave_lane(1, &reader, turn.lane);
 }
 
 CASE_MAIN(test_main)

@@ -9,38 +9,37 @@
 #define CLAIM "strategy = 'reaper' AND name = 'pass'"
 #define FRESH_MS 60000
 
-static void forget(struct ground *ground)
+static void forget(void)
 {
 	test_sql(ground->sql, "DELETE FROM lock_token WHERE " CLAIM);
 }
 
-static uint64_t take(struct ground *ground, int who)
+static uint64_t take(int who)
 {
 	uint64_t number = 99;
 
-	assert_done(rlk_claim_take(ground->conns[who], FRESH_MS, &number, &err),
-		    &err);
+	assert_done(
+	    rlk_claim_take(ground->conns[who], FRESH_MS, &number, &err));
 	return number;
 }
 
-static bool keep(struct ground *ground, int who, uint64_t number)
+static bool keep(int who, uint64_t number)
 {
 	bool kept = false;
 
-	assert_done(rlk_claim_keep(ground->conns[who], number, &kept, &err),
-		    &err);
+	assert_done(rlk_claim_keep(ground->conns[who], number, &kept, &err));
 	return kept;
 }
 
-static int64_t age_ms(struct ground *ground)
+static int64_t age_ms(void)
 {
 	int64_t age_us = -1;
 
-	assert_done(rlk_claim_look(ground->conns[1], &age_us, &err), &err);
+	assert_done(rlk_claim_look(ground->conns[1], &age_us, &err));
 	return age_us == INT64_MAX ? -1 : age_us / 1000;
 }
 
-static void make_older(struct ground *ground, int seconds)
+static void make_older(int seconds)
 {
 	test_sql(ground->sql,
 		 "UPDATE lock_token SET drawn_at = drawn_at - INTERVAL %d "
@@ -50,47 +49,41 @@ static void make_older(struct ground *ground, int seconds)
 
 LEASE("one takes it and keeps it")
 {
-	struct ground *ground = *state;
-
-	forget(ground);
-	assert_int_equal(age_ms(ground), -1);
-	assert_int_equal(take(ground, 0), 1);
-	assert_int_equal(take(ground, 1), 0);
-	assert_in_range(age_ms(ground), 0, FRESH_MS / 2);
-	make_older(ground, 50);
-	assert_in_range(age_ms(ground), 50000, 59000);
-	assert_true(keep(ground, 0, 1));
-	assert_in_range(age_ms(ground), 0, FRESH_MS / 2);
-	assert_int_equal(take(ground, 1), 0);
-	forget(ground);
+	forget();
+	assert_int_equal(age_ms(), -1);
+	assert_int_equal(take(0), 1);
+	assert_int_equal(take(1), 0);
+	assert_in_range(age_ms(), 0, FRESH_MS / 2);
+	make_older(50);
+	assert_in_range(age_ms(), 50000, 59000);
+	assert_true(keep(0, 1));
+	assert_in_range(age_ms(), 0, FRESH_MS / 2);
+	assert_int_equal(take(1), 0);
+	forget();
 }
 
 LEASE("an old one is taken over")
 {
-	struct ground *ground = *state;
-
-	forget(ground);
-	assert_int_equal(take(ground, 0), 1);
-	make_older(ground, 70);
-	assert_int_equal(take(ground, 1), 2);
-	assert_false(keep(ground, 0, 1));
-	assert_int_equal(take(ground, 0), 0);
-	assert_true(keep(ground, 1, 2));
-	forget(ground);
+	forget();
+	assert_int_equal(take(0), 1);
+	make_older(70);
+	assert_int_equal(take(1), 2);
+	assert_false(keep(0, 1));
+	assert_int_equal(take(0), 0);
+	assert_true(keep(1, 2));
+	forget();
 }
 
 /* The clock was ahead by days when it was claimed. */
 LEASE("one of a time to come is old")
 {
-	struct ground *ground = *state;
-
-	forget(ground);
-	assert_int_equal(take(ground, 0), 1);
-	make_older(ground, -3 * 24 * 3600);
-	assert_true(age_ms(ground) > FRESH_MS);
-	assert_int_equal(take(ground, 1), 2);
-	assert_in_range(age_ms(ground), 0, FRESH_MS / 2);
-	forget(ground);
+	forget();
+	assert_int_equal(take(0), 1);
+	make_older(-3 * 24 * 3600);
+	assert_true(age_ms() > FRESH_MS);
+	assert_int_equal(take(1), 2);
+	assert_in_range(age_ms(), 0, FRESH_MS / 2);
+	forget();
 }
 
 CASE_MAIN(test_main)

@@ -13,7 +13,7 @@
 
 #define NAMES 4
 
-static uint64_t raise_a_day_ahead(struct ground *ground)
+static uint64_t raise_a_day_ahead(void)
 {
 	test_sql(ground->sql,
 		 "UPDATE lock_token_floor SET token = TIMESTAMPDIFF("
@@ -23,89 +23,81 @@ static uint64_t raise_a_day_ahead(struct ground *ground)
 			       "SELECT token FROM lock_token_floor");
 }
 
-static void lower(struct ground *ground)
+static void lower(void)
 {
 	test_sql(ground->sql, "UPDATE lock_token_floor SET token = 0");
 }
 
 BOTH("a new name starts above the floor")
 {
-	struct ground *ground = *state;
-	struct rlk_request request =
-	    ground_request(ground, 0, test_name("floor"));
+	struct rlk_request request = ground_request(0, test_name("floor"));
 	uint64_t floor;
 
-	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
-	floor = raise_a_day_ahead(ground);
-	assert_true(ground_draw(ground, &request) == floor + 1);
-	assert_true(ground_draw(ground, &request) == floor + 2);
-	lower(ground);
-	assert_true(ground_draw(ground, &request) == floor + 3);
-	assert_true(ground_release(ground, 0, &request));
+	ground_ask(0, &request, RLK_ASK_FIRST, NULL);
+	floor = raise_a_day_ahead();
+	assert_true(ground_draw(&request) == floor + 1);
+	assert_true(ground_draw(&request) == floor + 2);
+	lower();
+	assert_true(ground_draw(&request) == floor + 3);
+	assert_true(ground_release(0, &request));
 }
 
 EACH("a single one starts above the floor")
 {
-	struct ground *ground = *state;
-	struct rlk_part part = parts_ask(ground, 0, test_name("floor-one"));
-	uint64_t floor = raise_a_day_ahead(ground);
+	struct rlk_part part = parts_ask(0, test_name("floor-one"));
+	uint64_t floor = raise_a_day_ahead();
 
 	part.request.draw = true;
-	parts_run_all(ground, 0, &part, 1);
+	parts_run_all(0, &part, 1);
 	assert_true(part.token == floor + 1);
-	lower(ground);
-	assert_true(ground_release(ground, 0, &part.request));
+	lower();
+	assert_true(ground_release(0, &part.request));
 }
 
 EACH("the names of one packet start above the floor")
 {
-	struct ground *ground = *state;
 	const char *word = test_name("floor-many");
 	struct rlk_part parts[NAMES];
 	uint64_t floor;
 	uint64_t old;
 
 	for (size_t i = 0; i < NAMES; i++) {
-		parts[i] = parts_ask(ground, 0, parts_name(word, i));
-		ground_ask(ground, 0, &parts[i].request, RLK_ASK_FIRST, NULL);
+		parts[i] = parts_ask(0, parts_name(word, i));
+		ground_ask(0, &parts[i].request, RLK_ASK_FIRST, NULL);
 		parts[i].act = RLK_ACT_DRAW;
 	}
-	old = ground_draw(ground, &parts[0].request);
-	floor = raise_a_day_ahead(ground);
-	parts_run_all(ground, 0, parts, NAMES);
-	lower(ground);
+	old = ground_draw(&parts[0].request);
+	floor = raise_a_day_ahead();
+	parts_run_all(0, parts, NAMES);
+	lower();
 	assert_in_range(parts[0].token, old + 1, floor);
 	for (size_t i = 1; i < NAMES; i++)
 		assert_true(parts[i].token == floor + 1);
 	for (size_t i = 0; i < NAMES; i++)
-		assert_true(ground_release(ground, 0, &parts[i].request));
+		assert_true(ground_release(0, &parts[i].request));
 }
 
 BOTH("a name that has a token stays with the clock")
 {
-	struct ground *ground = *state;
-	struct rlk_request request =
-	    ground_request(ground, 0, test_name("clock"));
+	struct rlk_request request = ground_request(0, test_name("clock"));
 	uint64_t first;
 	uint64_t floor;
 
-	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
-	first = ground_draw(ground, &request);
-	floor = raise_a_day_ahead(ground);
-	assert_in_range(ground_draw(ground, &request), first + 1, floor);
-	lower(ground);
-	assert_true(ground_release(ground, 0, &request));
+	ground_ask(0, &request, RLK_ASK_FIRST, NULL);
+	first = ground_draw(&request);
+	floor = raise_a_day_ahead();
+	assert_in_range(ground_draw(&request), first + 1, floor);
+	lower();
+	assert_true(ground_release(0, &request));
 }
 
 /* Nothing is drawn that might be smaller than what was. */
 BOTH("no token is drawn without a floor")
 {
-	struct ground *ground = *state;
-	struct rlk_request request =
-	    ground_request(ground, 0, test_name("no-floor"));
+	struct rlk_request request = ground_request(0, test_name("no-floor"));
 	uint64_t token = 0;
 
-	ground_ask(ground, 0, &request, RLK_ASK_FIRST, NULL);
+	ground_ask(0, &request, RLK_ASK_FIRST, NULL);
 	test_sql(ground->sql, "DELETE FROM lock_token_floor");
 	assert_int_equal(
 	    ground->strategy->draw(ground->beside, &request, &token, &err),
@@ -114,9 +106,9 @@ BOTH("no token is drawn without a floor")
 					    "(id, token) SELECT 1, COALESCE("
 					    "MAX(token), 0) FROM lock_token"));
 	test_sql(ground->sql, "%s", strstr(err.message, "INSERT"));
-	assert_true(ground_draw(ground, &request) > 0);
-	lower(ground);
-	assert_true(ground_release(ground, 0, &request));
+	assert_true(ground_draw(&request) > 0);
+	lower();
+	assert_true(ground_release(0, &request));
 }
 
 CASE_MAIN(test_main_own_server)

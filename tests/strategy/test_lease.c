@@ -8,14 +8,13 @@
 #include "strategy/listing.h"
 #include "strategy/reap.h"
 
-static void take(struct ground *ground, int who,
-		 const struct rlk_request *request)
+static void take(int who, const struct rlk_request *request)
 {
-	assert_int_equal(ground_ask(ground, who, request, RLK_ASK_FIRST, NULL),
+	assert_int_equal(ground_ask(who, request, RLK_ASK_FIRST, NULL),
 			 RLK_GRANTED);
 }
 
-static uint64_t attempt_of(struct ground *ground, const char *name)
+static uint64_t attempt_of(const char *name)
 {
 	return test_sql_number(ground->sql,
 			       "SELECT attempt FROM business_lease WHERE "
@@ -25,34 +24,28 @@ static uint64_t attempt_of(struct ground *ground, const char *name)
 
 LEASE("the same attempt is granted on another connection")
 {
-	struct ground *ground = *state;
-	struct rlk_request request =
-	    ground_request(ground, 0, test_name("again"));
+	struct rlk_request request = ground_request(0, test_name("again"));
 
-	take(ground, 0, &request);
+	take(0, &request);
 	/* As after a lost answer, once the old connection is gone. */
-	take(ground, 1, &request);
+	take(1, &request);
 	assert_int_equal(
 	    test_sql_number(ground->sql,
 			    "SELECT COUNT(*) FROM business_lease WHERE "
 			    "name = '%s'",
 			    request.name),
 	    1);
-	assert_true(ground_release(ground, 1, &request));
+	assert_true(ground_release(1, &request));
 }
 
 LEASE("'held' tells the holder")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("holder");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("holder");
 	struct rlk_holder holder;
 
 	a.max_hold_ms = 30000;
-	take(ground, 0, &a);
-	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, &holder),
-			 RLK_HELD);
+	take(0, &a);
+	assert_int_equal(ground_ask(1, &b, RLK_ASK_FIRST, &holder), RLK_HELD);
 	assert_true(holder.known);
 	assert_true(holder.attempt == a.attempt);
 	assert_true(holder.session == a.session);
@@ -63,90 +56,79 @@ LEASE("'held' tells the holder")
 	/* Its session goes: it is dead. */
 	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
 		 (unsigned long long) a.session);
-	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, &holder),
-			 RLK_HELD);
+	assert_int_equal(ground_ask(1, &b, RLK_ASK_FIRST, &holder), RLK_HELD);
 	assert_true(holder.known && holder.absent);
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(0, &a));
 }
 
 LEASE("an expired session shows in the answer")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("expired");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("expired");
 	struct rlk_holder holder;
 
-	take(ground, 0, &a);
+	take(0, &a);
 	test_sql(ground->sql,
 		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - "
 		 "INTERVAL 1 SECOND WHERE id = %llu",
 		 (unsigned long long) a.session);
 	/* Time alone frees nothing. */
-	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_AGAIN, NULL),
-			 RLK_HELD);
-	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, &holder),
-			 RLK_HELD);
+	assert_int_equal(ground_ask(1, &b, RLK_ASK_AGAIN, NULL), RLK_HELD);
+	assert_int_equal(ground_ask(1, &b, RLK_ASK_FIRST, &holder), RLK_HELD);
 	assert_true(holder.known && !holder.absent && holder.left_us < 0);
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(0, &a));
 }
 
 LEASE("a release with another attempt finds nothing")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("attempt");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 0, name);
+	struct rlk_request a = ground_request(0, name);
+	struct rlk_request b = ground_request(0, name);
 
-	take(ground, 0, &a);
-	assert_false(ground_release(ground, 0, &b));
-	assert_false(ground_release(ground, 1, &b));
-	assert_false(ground_confirm(ground, 0, &b));
-	assert_true(attempt_of(ground, name) == a.attempt);
-	assert_true(ground_release(ground, 1, &a));
-	assert_false(ground_release(ground, 0, &a));
-	assert_false(ground_confirm(ground, 0, &a));
+	take(0, &a);
+	assert_false(ground_release(0, &b));
+	assert_false(ground_release(1, &b));
+	assert_false(ground_confirm(0, &b));
+	assert_true(attempt_of(name) == a.attempt);
+	assert_true(ground_release(1, &a));
+	assert_false(ground_release(0, &a));
+	assert_false(ground_confirm(0, &a));
 }
 
 LEASE("confirm needs row and session")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("confirm"));
+	struct rlk_request a = ground_request(0, test_name("confirm"));
 
-	take(ground, 0, &a);
-	assert_true(ground_confirm(ground, 1, &a));
+	take(0, &a);
+	assert_true(ground_confirm(1, &a));
 	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
 		 (unsigned long long) a.session);
-	assert_false(ground_confirm(ground, 0, &a));
-	assert_true(ground_release(ground, 0, &a));
+	assert_false(ground_confirm(0, &a));
+	assert_true(ground_release(0, &a));
 }
 
 LEASE("a stale attempt draws nothing")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("stale");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("stale");
 	uint64_t token;
 
-	assert_int_equal(ground_draw(ground, &a), 0);
+	assert_int_equal(ground_draw(&a), 0);
 	assert_int_equal(test_sql_number(ground->sql,
 					 "SELECT COUNT(*) FROM lock_token "
 					 "WHERE name = '%s'",
 					 name),
 			 0);
-	take(ground, 0, &a);
-	assert_true(ground_draw(ground, &a) > 0);
-	assert_true(ground_release(ground, 0, &a));
-	take(ground, 1, &b);
-	token = ground_draw(ground, &b);
-	assert_int_equal(ground_draw(ground, &a), 0);
+	take(0, &a);
+	assert_true(ground_draw(&a) > 0);
+	assert_true(ground_release(0, &a));
+	take(1, &b);
+	token = ground_draw(&b);
+	assert_int_equal(ground_draw(&a), 0);
 	assert_int_equal(test_sql_number(ground->sql,
 					 "SELECT token FROM lock_token WHERE "
 					 "name = '%s'",
 					 name),
 			 token);
-	assert_true(ground_release(ground, 1, &b));
+	assert_true(ground_release(1, &b));
 }
 
 struct listed {
@@ -166,8 +148,7 @@ static int on_entry(const struct rowlock_entry *entry, void *arg)
 }
 
 /* The list says @token for the hold of @request. */
-static void assert_listed(struct ground *ground,
-			  const struct rlk_request *request, uint64_t token)
+static void assert_listed(const struct rlk_request *request, uint64_t token)
 {
 	struct listed listed = { 0 };
 	struct rlk_listing listing =
@@ -182,20 +163,17 @@ static void assert_listed(struct ground *ground,
 
 LEASE("a hold is listed with its own token, or with none")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("listed");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("listed");
 
-	take(ground, 0, &a);
-	assert_listed(ground, &a, 0);
-	assert_listed(ground, &a, ground_draw(ground, &a));
-	assert_listed(ground, &a, ground_draw(ground, &a));
-	assert_true(ground_release(ground, 0, &a));
-	take(ground, 1, &b);
-	assert_listed(ground, &b, 0);
-	assert_listed(ground, &b, ground_draw(ground, &b));
-	assert_true(ground_release(ground, 1, &b));
+	take(0, &a);
+	assert_listed(&a, 0);
+	assert_listed(&a, ground_draw(&a));
+	assert_listed(&a, ground_draw(&a));
+	assert_true(ground_release(0, &a));
+	take(1, &b);
+	assert_listed(&b, 0);
+	assert_listed(&b, ground_draw(&b));
+	assert_true(ground_release(1, &b));
 }
 
 struct names {
@@ -214,8 +192,7 @@ static int on_name(const struct rowlock_entry *entry, void *arg)
 }
 
 /* Their numbers: the texts are gone by now. */
-static const struct rowlock_entry *look_at_names(struct ground *ground,
-						 const char *const *names,
+static const struct rowlock_entry *look_at_names(const char *const *names,
 						 size_t count,
 						 struct names *ret_names)
 {
@@ -229,9 +206,8 @@ static const struct rowlock_entry *look_at_names(struct ground *ground,
 
 LEASE("names are told of whether they are held or not")
 {
-	struct ground *ground = *state;
-	struct rlk_request held = ground_request(ground, 0, test_name("a'"));
-	struct rlk_request dead = ground_request(ground, 1, test_name("b"));
+	struct rlk_request held = ground_request(0, test_name("a'"));
+	struct rlk_request dead = ground_request(1, test_name("b"));
 	const char *const one[] = { held.name };
 	const char *const other[] = { dead.name };
 	const char *const both[] = { held.name, dead.name };
@@ -241,60 +217,58 @@ LEASE("names are told of whether they are held or not")
 
 	test_sql(ground->sql, "UPDATE lock_token_floor SET token = "
 			      "GREATEST(token, 4711) WHERE id = 1");
-	entry = look_at_names(ground, one, 1, &names);
+	entry = look_at_names(one, 1, &names);
 	assert_int_equal(entry->state, ROWLOCK_STATE_FREE);
 	assert_true(!entry->attempt && !entry->token && !entry->last_token);
 	assert_true(entry->collected >= 4711);
-	take(ground, 0, &held);
-	entry = look_at_names(ground, one, 1, &names);
+	take(0, &held);
+	entry = look_at_names(one, 1, &names);
 	assert_int_equal(entry->state, ROWLOCK_STATE_HELD);
 	assert_true(entry->attempt == held.attempt && !entry->last_token);
 	assert_true(entry->session == held.session && entry->remaining_ms > 0);
-	token = ground_draw(ground, &held);
-	entry = look_at_names(ground, one, 1, &names);
+	token = ground_draw(&held);
+	entry = look_at_names(one, 1, &names);
 	assert_true(entry->token == token && entry->last_token == token);
 	/* The next holder has drawn none. */
-	assert_true(ground_release(ground, 0, &held));
-	entry = look_at_names(ground, one, 1, &names);
+	assert_true(ground_release(0, &held));
+	entry = look_at_names(one, 1, &names);
 	assert_int_equal(entry->state, ROWLOCK_STATE_FREE);
 	assert_true(!entry->attempt && !entry->token);
 	assert_true(entry->last_token == token);
 	held.attempt++;
-	take(ground, 0, &held);
-	entry = look_at_names(ground, one, 1, &names);
+	take(0, &held);
+	entry = look_at_names(one, 1, &names);
 	assert_int_equal(entry->state, ROWLOCK_STATE_HELD);
 	assert_true(!entry->token && entry->last_token == token);
-	take(ground, 1, &dead);
+	take(1, &dead);
 	/* Since when it is dead is told as long as there is a row that says. */
 	test_sql(ground->sql,
 		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) "
 		 "- INTERVAL 1 HOUR WHERE id = %llu",
 		 (unsigned long long) dead.session);
-	entry = look_at_names(ground, other, 1, &names);
+	entry = look_at_names(other, 1, &names);
 	assert_int_equal(entry->state, ROWLOCK_STATE_DEAD);
 	assert_true(entry->expired_ms >= 3600000 && !entry->remaining_ms);
 	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
 		 (unsigned long long) dead.session);
-	entry = look_at_names(ground, other, 1, &names);
+	entry = look_at_names(other, 1, &names);
 	assert_int_equal(entry->state, ROWLOCK_STATE_DEAD);
 	assert_true(!entry->expired_ms);
-	entry = look_at_names(ground, both, 2, &names);
+	entry = look_at_names(both, 2, &names);
 	assert_true(entry[0].attempt + entry[1].attempt ==
 		    held.attempt + dead.attempt);
-	assert_true(ground_release(ground, 0, &held));
-	assert_true(ground_release(ground, 1, &dead));
+	assert_true(ground_release(0, &held));
+	assert_true(ground_release(1, &dead));
 }
 
 /* Somebody deletes the lease and has not committed: a token that is drawn now
  * could be shown when the next holder has drawn his. */
 LEASE("a token is not drawn while the lease is being taken")
 {
-	struct ground *ground = *state;
-	struct rlk_request request =
-	    ground_request(ground, 0, test_name("taken"));
+	struct rlk_request request = ground_request(0, test_name("taken"));
 	uint64_t token = 0;
 
-	take(ground, 0, &request);
+	take(0, &request);
 	test_sql(ground->sql, "START TRANSACTION");
 	assert_int_equal(
 	    test_sql(ground->sql,
@@ -306,22 +280,19 @@ LEASE("a token is not drawn while the lease is being taken")
 	    RLK_BUSY);
 	assert_true(token == 0);
 	test_sql(ground->sql, "COMMIT");
-	assert_true(ground_draw(ground, &request) == 0);
+	assert_true(ground_draw(&request) == 0);
 }
 
 LEASE("a look shows all and takes nothing")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("look"));
+	struct rlk_request a = ground_request(0, test_name("look"));
 	struct rlk_holder holder = { .known = true };
 
-	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err),
-		    &err);
+	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err));
 	assert_false(holder.known);
 	a.max_hold_ms = 5000;
-	take(ground, 0, &a);
-	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err),
-		    &err);
+	take(0, &a);
+	assert_done(ground->strategy->look(ground->beside, &a, &holder, &err));
 	assert_true(holder.known && holder.looked && !holder.absent);
 	assert_true(holder.attempt == a.attempt);
 	assert_true(holder.session == a.session);
@@ -329,66 +300,57 @@ LEASE("a look shows all and takes nothing")
 	assert_int_equal(holder.ttl_ms, 60000);
 	assert_true(holder.has_max);
 	assert_int_equal(holder.max_ms, 5000);
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(0, &a));
 }
 
 LEASE("a poll does not wait behind a guard")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("guard");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("guard");
 
 	/* Whoever waits here is seen by its deadline. */
 	rlk_conn_close(ground->conns[1]);
-	ground->conns[1] = ground_open(ground, true, 50);
-	take(ground, 0, &a);
+	ground->conns[1] = ground_open(true, 50);
+	take(0, &a);
 	test_sql(ground->sql, "START TRANSACTION");
 	assert_true(test_sql_number(ground->sql,
 				    "SELECT attempt FROM business_lease "
 				    "WHERE name = '%s' LOCK IN SHARE MODE",
 				    name) == a.attempt);
-	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_AGAIN, NULL),
-			 RLK_HELD);
-	assert_true(ground_confirm(ground, 1, &a));
+	assert_int_equal(ground_ask(1, &b, RLK_ASK_AGAIN, NULL), RLK_HELD);
+	assert_true(ground_confirm(1, &a));
 	/* A draw locks in share mode too, and a beat another row. */
-	assert_true(ground_draw(ground, &a) > 0);
+	assert_true(ground_draw(&a) > 0);
 	test_sql(ground->sql, "COMMIT");
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(0, &a));
 }
 
 LEASE("a first try behind a guard is no verdict, or held")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("first");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("first");
 	enum rlk_verdict verdict;
 
 	/* Whoever waits here is seen by its deadline, which is no verdict. */
 	rlk_conn_close(ground->conns[1]);
-	ground->conns[1] = ground_open(ground, true, 5000);
-	take(ground, 0, &a);
+	ground->conns[1] = ground_open(true, 5000);
+	take(0, &a);
 	test_sql(ground->sql, "START TRANSACTION");
 	test_sql_number(ground->sql,
 			"SELECT attempt FROM business_lease WHERE "
 			"name = '%s' LOCK IN SHARE MODE",
 			name);
-	verdict = ground_ask(ground, 1, &b, RLK_ASK_FIRST, NULL);
+	verdict = ground_ask(1, &b, RLK_ASK_FIRST, NULL);
 	assert_true(verdict == RLK_AGAIN || verdict == RLK_HELD);
 	test_sql(ground->sql, "COMMIT");
-	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_FIRST, NULL),
-			 RLK_HELD);
-	assert_true(ground_release(ground, 0, &a));
+	assert_int_equal(ground_ask(1, &b, RLK_ASK_FIRST, NULL), RLK_HELD);
+	assert_true(ground_release(0, &a));
 }
 
 LEASE("a guarded lease is not released")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("guarded"));
+	struct rlk_request a = ground_request(0, test_name("guarded"));
 	bool found;
 
-	take(ground, 0, &a);
+	take(0, &a);
 	test_sql(ground->sql, "START TRANSACTION");
 	test_sql_number(ground->sql,
 			"SELECT attempt FROM business_lease WHERE "
@@ -398,37 +360,35 @@ LEASE("a guarded lease is not released")
 	    ground->strategy->release(ground->conns[0], &a, &found, &err),
 	    RLK_BUSY);
 	test_sql(ground->sql, "COMMIT");
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(0, &a));
 }
 
 LEASE("a break ends the hold and tells its session")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("break"));
-	struct rlk_request b = ground_request(ground, 0, test_name("other"));
+	struct rlk_request a = ground_request(0, test_name("break"));
+	struct rlk_request b = ground_request(0, test_name("other"));
 	const struct rlk_session_row row = { .id = a.session, .ttl_ms = 60000 };
 	struct rlk_beat beat;
 	bool found = true;
 
-	assert_done(ground->strategy->end(ground->beside, a.name, &found, &err),
-		    &err);
+	assert_done(
+	    ground->strategy->end(ground->beside, a.name, &found, &err));
 	assert_false(found);
-	take(ground, 0, &a);
-	take(ground, 0, &b);
-	assert_done(ground->strategy->end(ground->beside, a.name, &found, &err),
-		    &err);
+	take(0, &a);
+	take(0, &b);
+	assert_done(
+	    ground->strategy->end(ground->beside, a.name, &found, &err));
 	assert_true(found);
-	assert_int_equal(attempt_of(ground, a.name), 0);
-	assert_true(attempt_of(ground, b.name) == b.attempt);
-	assert_done(rlk_session_beat(ground->conns[1], &row, &beat, &err),
-		    &err);
+	assert_int_equal(attempt_of(a.name), 0);
+	assert_true(attempt_of(b.name) == b.attempt);
+	assert_done(rlk_session_beat(ground->conns[1], &row, &beat, &err));
 	assert_true(beat.alive);
 	assert_int_equal(beat.breaks, 1);
 	/* Nothing is left open on the connection that did it. */
 	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
 		 (unsigned long long) a.session);
-	assert_false(ground_release(ground, 0, &a));
-	assert_true(ground_release(ground, 0, &b));
+	assert_false(ground_release(0, &a));
+	assert_true(ground_release(0, &b));
 }
 
 static void note(uint64_t attempt, void *arg)
@@ -440,21 +400,19 @@ static void note(uint64_t attempt, void *arg)
 
 LEASE("the leases of a session are all of them and no others")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("a"));
-	struct rlk_request b = ground_request(ground, 0, test_name("b"));
-	struct rlk_request c = ground_request(ground, 1, test_name("c"));
+	struct rlk_request a = ground_request(0, test_name("a"));
+	struct rlk_request b = ground_request(0, test_name("b"));
+	struct rlk_request c = ground_request(1, test_name("c"));
 	uint64_t sum = 0;
 
-	take(ground, 0, &a);
-	take(ground, 0, &b);
-	take(ground, 1, &c);
-	assert_done(rlk_leases_of(ground->beside, a.session, note, &sum, &err),
-		    &err);
+	take(0, &a);
+	take(0, &b);
+	take(1, &c);
+	assert_done(rlk_leases_of(ground->beside, a.session, note, &sum, &err));
 	assert_true(sum == (a.attempt ^ b.attempt));
-	assert_true(ground_release(ground, 0, &a));
-	assert_true(ground_release(ground, 0, &b));
-	assert_true(ground_release(ground, 1, &c));
+	assert_true(ground_release(0, &a));
+	assert_true(ground_release(0, &b));
+	assert_true(ground_release(1, &c));
 }
 
 CASE_MAIN(test_main)

@@ -21,8 +21,7 @@
 	" SELECT a.i * 50 + b.i AS n FROM few a CROSS JOIN few b"
 
 /* SOME names with SOME slots each; a row's attempt is its number and one. */
-static void make_leases(struct ground *ground, const char *name,
-			uint64_t session)
+static void make_leases(const char *name, uint64_t session)
 {
 	test_sql(ground->sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
@@ -32,7 +31,7 @@ static void make_leases(struct ground *ground, const char *name,
 		 name, SOME, SOME, (unsigned long long) session);
 }
 
-static void drop_leases(struct ground *ground, const char *name)
+static void drop_leases(const char *name)
 {
 	test_sql(ground->sql,
 		 "DELETE FROM business_lease WHERE name LIKE '%s %%'", name);
@@ -59,19 +58,17 @@ static int tell_lease(const struct rowlock_entry *entry, void *arg)
 
 LEASE("all leases are listed once, in their order")
 {
-	struct ground *ground = *state;
 	struct told told = { .name = test_name("leases") };
 	struct rlk_listing listing;
 	char like[200];
 
-	make_leases(ground, told.name, ground->sessions[0]);
+	make_leases(told.name, ground->sessions[0]);
 	snprintf(like, sizeof(like), "%s %%", told.name);
 	listing = rlk_listing_begin(like, tell_lease, &told);
 	while (rlk_listing_more(&listing))
-		assert_done(rlk_list_leases(ground->beside, &listing, &err),
-			    &err);
+		assert_done(rlk_list_leases(ground->beside, &listing, &err));
 	assert_int_equal(told.count, MANY);
-	drop_leases(ground, told.name);
+	drop_leases(told.name);
 }
 
 static int tell_two(const struct rowlock_entry *entry, void *arg)
@@ -82,20 +79,19 @@ static int tell_two(const struct rowlock_entry *entry, void *arg)
 
 LEASE("a list ends where its function says so")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("ended");
 	struct rlk_listing listing;
 	char like[200];
 	int told = 0;
 
-	make_leases(ground, name, ground->sessions[0]);
+	make_leases(name, ground->sessions[0]);
 	snprintf(like, sizeof(like), "%s %%", name);
 	listing = rlk_listing_begin(like, tell_two, &told);
 	assert_true(rlk_listing_more(&listing));
-	assert_done(rlk_list_leases(ground->beside, &listing, &err), &err);
+	assert_done(rlk_list_leases(ground->beside, &listing, &err));
 	assert_int_equal(told, 2);
 	assert_false(rlk_listing_more(&listing));
-	drop_leases(ground, name);
+	drop_leases(name);
 }
 
 static void add(uint64_t attempt, void *arg)
@@ -105,16 +101,14 @@ static void add(uint64_t attempt, void *arg)
 
 LEASE("all leases of a session are told once")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("session");
 	uint64_t sum = 0;
 
-	make_leases(ground, name, ground->sessions[0]);
-	assert_done(
-	    rlk_leases_of(ground->beside, ground->sessions[0], add, &sum, &err),
-	    &err);
+	make_leases(name, ground->sessions[0]);
+	assert_done(rlk_leases_of(ground->beside, ground->sessions[0], add,
+				  &sum, &err));
 	assert_true(sum == MANY * (MANY + 1) / 2);
-	drop_leases(ground, name);
+	drop_leases(name);
 }
 
 static void tell_name(const char *text, void *arg)
@@ -134,7 +128,6 @@ static int tell_row(const struct rowlock_entry *entry, void *arg)
 
 LEASE("all rows are listed and probed once")
 {
-	struct ground *ground = *state;
 	struct told listed = { .name = test_name("rows") };
 	struct told probed = { .name = listed.name };
 	struct rlk_listing listing;
@@ -149,12 +142,10 @@ LEASE("all rows are listed and probed once")
 	while (rlk_listing_more(&listing)) {
 		const struct rlk_page begin = listing.page;
 
-		assert_done(rlk_list_rows(ground->beside, &listing, &err),
-			    &err);
+		assert_done(rlk_list_rows(ground->beside, &listing, &err));
 		assert_done(rlk_list_free_rows(ground->beside, like, &begin,
 					       listing.page.name, tell_name,
-					       &probed, &err),
-			    &err);
+					       &probed, &err));
 		assert_int_equal(probed.count, listed.count);
 	}
 	assert_int_equal(listed.count, MANY);

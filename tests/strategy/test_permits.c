@@ -20,8 +20,8 @@ struct some {
 	unsigned int slots[MOST];
 };
 
-static struct some some_of(struct ground *ground, int who, const char *name,
-			   unsigned int permits, unsigned int count)
+static struct some some_of(int who, const char *name, unsigned int permits,
+			   unsigned int count)
 {
 	return (struct some){
 		.request = { .name = name,
@@ -32,28 +32,27 @@ static struct some some_of(struct ground *ground, int who, const char *name,
 	};
 }
 
-static enum rlk_verdict ask(struct ground *ground, int who, struct some *some,
+static enum rlk_verdict ask(int who, struct some *some,
 			    struct rlk_holder *ret_holder)
 {
 	some->request.slots = some->slots;
-	return ground_ask(ground, who, &some->request, RLK_ASK_FIRST,
-			  ret_holder);
+	return ground_ask(who, &some->request, RLK_ASK_FIRST, ret_holder);
 }
 
-static void release(struct ground *ground, struct some *some)
+static void release(struct some *some)
 {
 	some->request.slots = some->slots;
-	assert_true(ground_release(ground, 0, &some->request));
+	assert_true(ground_release(0, &some->request));
 }
 
-static uint64_t rows_of(struct ground *ground, const char *name)
+static uint64_t rows_of(const char *name)
 {
 	return test_sql_number(
 	    ground->sql,
 	    "SELECT COUNT(*) FROM business_lease WHERE name = '%s'", name);
 }
 
-static uint64_t has_slots(struct ground *ground, const struct some *some)
+static uint64_t has_slots(const struct some *some)
 {
 	uint64_t found = 0;
 
@@ -68,7 +67,7 @@ static uint64_t has_slots(struct ground *ground, const struct some *some)
 }
 
 /* A row of the other client's, on a slot of our choice. */
-static void have(struct ground *ground, const char *name, unsigned int slot)
+static void have(const char *name, unsigned int slot)
 {
 	test_sql(ground->sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
@@ -79,18 +78,17 @@ static void have(struct ground *ground, const char *name, unsigned int slot)
 
 CASE_ON("slots are told, and within the number", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("slots");
-	struct some a = some_of(ground, 0, name, 5, 3);
-	struct some b = some_of(ground, 1, name, 5, 3);
-	struct some c = some_of(ground, 1, name, 5, 2);
+	struct some a = some_of(0, name, 5, 3);
+	struct some b = some_of(1, name, 5, 3);
+	struct some c = some_of(1, name, 5, 2);
 	unsigned int seen = 0;
 
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
-	assert_int_equal(has_slots(ground, &a), 3);
-	assert_int_equal(ask(ground, 1, &b, NULL), RLK_HELD);
-	assert_int_equal(rows_of(ground, name), 3);
-	assert_int_equal(ask(ground, 1, &c, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(has_slots(&a), 3);
+	assert_int_equal(ask(1, &b, NULL), RLK_HELD);
+	assert_int_equal(rows_of(name), 3);
+	assert_int_equal(ask(1, &c, NULL), RLK_GRANTED);
 	for (unsigned int i = 0; i < 3; i++)
 		seen |= 1u << a.slots[i];
 	for (unsigned int i = 0; i < 2; i++)
@@ -98,67 +96,64 @@ CASE_ON("slots are told, and within the number", GROUND_PERMITS)
 	assert_int_equal(seen, 0x3e);
 	/* Asked again, as after a lost answer, it is the same. */
 	memset(a.slots, 0, sizeof(a.slots));
-	assert_int_equal(ask(ground, 1, &a, NULL), RLK_GRANTED);
-	assert_int_equal(has_slots(ground, &a), 3);
-	release(ground, &a);
-	release(ground, &c);
-	assert_int_equal(rows_of(ground, name), 0);
+	assert_int_equal(ask(1, &a, NULL), RLK_GRANTED);
+	assert_int_equal(has_slots(&a), 3);
+	release(&a);
+	release(&c);
+	assert_int_equal(rows_of(name), 0);
 }
 
 /* Clients that look at the same moment seldom want the same. */
 CASE_ON("slots are chosen at random", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("random");
 	unsigned int seen = 0;
 
 	for (int i = 0; i < 1000 && seen != 0x1fe; i++) {
-		struct some some = some_of(ground, 0, name, 8, 1);
+		struct some some = some_of(0, name, 8, 1);
 
-		assert_int_equal(ask(ground, 0, &some, NULL), RLK_GRANTED);
+		assert_int_equal(ask(0, &some, NULL), RLK_GRANTED);
 		seen |= 1u << some.slots[0];
-		release(ground, &some);
+		release(&some);
 	}
 	assert_int_equal(seen, 0x1fe);
 }
 
 CASE_ON("what is there in part is given back", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("part");
-	struct some a = some_of(ground, 0, name, 5, 3);
+	struct some a = some_of(0, name, 5, 3);
 
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
 	test_sql(ground->sql,
 		 "DELETE FROM business_lease WHERE name = '%s' AND slot = %u",
 		 name, a.slots[1]);
-	assert_false(ground_confirm(ground, 1, &a.request));
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_AGAIN);
-	assert_int_equal(rows_of(ground, name), 0);
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_false(ground_confirm(1, &a.request));
+	assert_int_equal(ask(0, &a, NULL), RLK_AGAIN);
+	assert_int_equal(rows_of(name), 0);
+	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
 	test_sql(ground->sql,
 		 "DELETE FROM business_lease WHERE name = '%s' AND slot = %u",
 		 name, a.slots[2]);
 	a.request.slots = a.slots;
-	assert_false(ground_release(ground, 0, &a.request));
-	assert_int_equal(rows_of(ground, name), 0);
+	assert_false(ground_release(0, &a.request));
+	assert_int_equal(rows_of(name), 0);
 }
 
 /* As when a look had no answer. */
 CASE_ON("what was not asked for yet needs no release", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("early");
-	struct some a = some_of(ground, 0, name, 5, 2);
+	struct some a = some_of(0, name, 5, 2);
 
 	a.request.slots = a.slots;
 	/* A lock of that name, whose row somebody has locked. */
-	have(ground, name, 0);
+	have(name, 0);
 	test_sql(ground->sql, "BEGIN");
 	test_sql(ground->sql,
 		 "UPDATE business_lease SET info = 'x' WHERE name = '%s'",
 		 name);
-	assert_false(ground_release(ground, 0, &a.request));
+	assert_false(ground_release(0, &a.request));
 	test_sql(ground->sql, "COMMIT");
 	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 name);
@@ -167,7 +162,6 @@ CASE_ON("what was not asked for yet needs no release", GROUND_PERMITS)
 /* ----------------------------------------------- others at the same moment */
 
 struct question {
-	struct ground *ground;
 	struct some *some;
 	enum rlk_verdict verdict;
 };
@@ -176,18 +170,17 @@ static void *run_question(void *arg)
 {
 	struct question *question = arg;
 
-	question->verdict = ask(question->ground, 0, question->some, NULL);
+	question->verdict = ask(0, question->some, NULL);
 	return NULL;
 }
 
 /* Ask while a transaction has done @statement, which commits when the INSERT is
  * under way: then the look was before that. */
-static enum rlk_verdict ask_beside(struct ground *ground, struct some *some,
-				   const char *statement,
+static enum rlk_verdict ask_beside(struct some *some, const char *statement,
 				   void (*meanwhile)(struct test_sql *other,
 						     const char *name))
 {
-	struct question question = { .ground = ground, .some = some };
+	struct question question = { .some = some };
 	struct test_sql *other = test_sql_open();
 	uint64_t id = rlk_conn_id(ground->conns[0]);
 	uint64_t began = test_now_ns();
@@ -213,7 +206,7 @@ static enum rlk_verdict ask_beside(struct ground *ground, struct some *some,
 
 /* A slot, which the INSERT takes last, is another's. */
 static enum rlk_verdict ask_beside_a_row(
-    struct ground *ground, struct some *some,
+    struct some *some,
     void (*meanwhile)(struct test_sql *other, const char *name))
 {
 	char statement[512];
@@ -223,16 +216,16 @@ static enum rlk_verdict ask_beside_a_row(
 		 "acquired_at) VALUES ('%s', %u, %llu, 77, UTC_TIMESTAMP(6))",
 		 some->request.name, some->request.permits,
 		 (unsigned long long) ground->sessions[1]);
-	return ask_beside(ground, some, statement, meanwhile);
+	return ask_beside(some, statement, meanwhile);
 }
 
-static void make(struct ground *ground, struct some *some)
+static void make(struct some *some)
 {
-	assert_int_equal(ask(ground, 0, some, NULL), RLK_GRANTED);
-	release(ground, some);
+	assert_int_equal(ask(0, some, NULL), RLK_GRANTED);
+	release(some);
 }
 
-static void remove_rows(struct ground *ground, const char *name)
+static void remove_rows(const char *name)
 {
 	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 name);
@@ -241,37 +234,35 @@ static void remove_rows(struct ground *ground, const char *name)
 CASE_ON("of two who want one slot at one moment one makes nothing",
 	GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("race");
-	struct some a = some_of(ground, 0, name, 3, 3);
+	struct some a = some_of(0, name, 3, 3);
 
-	make(ground, &a);
-	assert_int_equal(ask_beside_a_row(ground, &a, NULL), RLK_AGAIN);
-	assert_int_equal(rows_of(ground, name), 1);
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_HELD);
-	remove_rows(ground, name);
+	make(&a);
+	assert_int_equal(ask_beside_a_row(&a, NULL), RLK_AGAIN);
+	assert_int_equal(rows_of(name), 1);
+	assert_int_equal(ask(0, &a, NULL), RLK_HELD);
+	remove_rows(name);
 }
 
 CASE_ON("what was begun by another number makes nothing", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("changed");
-	struct some a = some_of(ground, 0, name, 3, 2);
+	struct some a = some_of(0, name, 3, 2);
 	struct rlk_holder holder;
 	char statement[256];
 
-	make(ground, &a);
+	make(&a);
 	snprintf(statement, sizeof(statement),
 		 "UPDATE lock_permits SET permits = 2 WHERE name = '%s'", name);
-	assert_int_equal(ask_beside(ground, &a, statement, NULL), RLK_AGAIN);
-	assert_int_equal(rows_of(ground, name), 0);
+	assert_int_equal(ask_beside(&a, statement, NULL), RLK_AGAIN);
+	assert_int_equal(rows_of(name), 0);
 	assert_int_equal(rlk_strategy_permits.acquire(ground->conns[0],
 						      &a.request, RLK_ASK_FIRST,
 						      &holder, &err),
 			 RLK_FAILURE);
 	assert_code(err.code, ROWLOCK_EINVAL, &err);
 	assert_non_null(strstr(err.message, "has 2 permits"));
-	assert_int_equal(rows_of(ground, name), 0);
+	assert_int_equal(rows_of(name), 0);
 }
 
 static void await_locked_number(struct test_sql *other, const char *name)
@@ -289,15 +280,15 @@ static void await_locked_number(struct test_sql *other, const char *name)
 }
 
 /* Wait for longer than anybody here has a row locked. */
-static struct rlk_conn *be_patient(struct ground *ground)
+static struct rlk_conn *be_patient(void)
 {
 	struct rlk_conn *hasty = ground->conns[0];
 
-	ground->conns[0] = ground_open(ground, true, 50);
+	ground->conns[0] = ground_open(true, 50);
 	return hasty;
 }
 
-static void be_hasty(struct ground *ground, struct rlk_conn *hasty)
+static void be_hasty(struct rlk_conn *hasty)
 {
 	rlk_conn_close(ground->conns[0]);
 	ground->conns[0] = hasty;
@@ -307,16 +298,14 @@ static void be_hasty(struct ground *ground, struct rlk_conn *hasty)
 CASE_ON("a number is not changed while a request makes its rows",
 	GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("under");
-	struct some a = some_of(ground, 0, name, 2, 2);
-	struct rlk_conn *hasty = be_patient(ground);
+	struct some a = some_of(0, name, 2, 2);
+	struct rlk_conn *hasty = be_patient();
 
-	make(ground, &a);
-	assert_int_equal(ask_beside_a_row(ground, &a, await_locked_number),
-			 RLK_AGAIN);
-	be_hasty(ground, hasty);
-	remove_rows(ground, name);
+	make(&a);
+	assert_int_equal(ask_beside_a_row(&a, await_locked_number), RLK_AGAIN);
+	be_hasty(hasty);
+	remove_rows(name);
 }
 
 /* It was raised meanwhile, another came, and it is as it was. */
@@ -332,108 +321,102 @@ static void come_above(struct test_sql *other, const char *name)
 CASE_ON("a number that comes back lets nobody in beside who came",
 	GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("back");
-	struct some all = some_of(ground, 0, name, 3, 3);
-	struct some few = some_of(ground, 0, name, 3, 2);
-	struct rlk_conn *hasty = be_patient(ground);
+	struct some all = some_of(0, name, 3, 3);
+	struct some few = some_of(0, name, 3, 2);
+	struct rlk_conn *hasty = be_patient();
 	char statement[128];
 
 	snprintf(statement, sizeof(statement),
 		 "UPDATE lock_permits SET permits = 3 WHERE name = '%s'", name);
-	make(ground, &all);
-	assert_int_equal(ask_beside(ground, &all, statement, come_above),
-			 RLK_AGAIN);
-	assert_int_equal(rows_of(ground, name), 1);
-	assert_int_equal(ask(ground, 0, &all, NULL), RLK_HELD);
+	make(&all);
+	assert_int_equal(ask_beside(&all, statement, come_above), RLK_AGAIN);
+	assert_int_equal(rows_of(name), 1);
+	assert_int_equal(ask(0, &all, NULL), RLK_HELD);
 	/* With it there is room for two. */
-	assert_int_equal(ask(ground, 0, &few, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &few, NULL), RLK_GRANTED);
 	assert_int_equal(few.slots[0] + few.slots[1], 3);
-	be_hasty(ground, hasty);
-	remove_rows(ground, name);
+	be_hasty(hasty);
+	remove_rows(name);
 }
 
 /* ------------------------------------------------------------------- line */
 
 /* The first of them. */
-static void stand_in_line(struct ground *ground, const struct some *some)
+static void stand_in_line(const struct some *some)
 {
 	struct rlk_bell_turn turn = { .got = false };
 
 	assert_done(
-	    rlk_bell_wait(ground->conns[0], &some->request, 0, &turn, &err),
-	    &err);
+	    rlk_bell_wait(ground->conns[0], &some->request, 0, &turn, &err));
 	assert_true(turn.got);
 }
 
 CASE_ON("who stands in line is not overtaken", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("line");
-	struct some a = some_of(ground, 0, name, 3, 1);
-	struct some b = some_of(ground, 1, name, 3, 1);
+	struct some a = some_of(0, name, 3, 1);
+	struct some b = some_of(1, name, 3, 1);
 
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
-	stand_in_line(ground, &a);
-	assert_int_equal(ask(ground, 1, &b, NULL), RLK_HELD);
+	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	stand_in_line(&a);
+	assert_int_equal(ask(1, &b, NULL), RLK_HELD);
 	b.request.passes_line = true;
-	assert_int_equal(ask(ground, 1, &b, NULL), RLK_GRANTED);
-	release(ground, &b);
-	release(ground, &a);
+	assert_int_equal(ask(1, &b, NULL), RLK_GRANTED);
+	release(&b);
+	release(&a);
 	/* The one that has the bell is the first. */
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
-	release(ground, &a);
-	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err), &err);
+	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	release(&a);
+	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err));
 	b.request.passes_line = false;
-	assert_int_equal(ask(ground, 1, &b, NULL), RLK_GRANTED);
-	release(ground, &b);
+	assert_int_equal(ask(1, &b, NULL), RLK_GRANTED);
+	release(&b);
 }
 
 /* ------------------------------------------------------------------ guess */
 
 CASE_ON("a slot that is free is taken unseen", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("guess");
-	struct some a = some_of(ground, 0, name, 5, 1);
+	struct some a = some_of(0, name, 5, 1);
 
-	make(ground, &a);
+	make(&a);
 	for (unsigned int slot = 1; slot <= 5; slot++) {
 		a.request.guess = slot;
-		assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+		assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
 		assert_int_equal(a.slots[0], slot);
-		assert_int_equal(has_slots(ground, &a), 1);
-		release(ground, &a);
+		assert_int_equal(has_slots(&a), 1);
+		release(&a);
 	}
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
 	/* Asked again, as after a lost answer, it is the same. */
 	a.slots[0] = 0;
-	assert_int_equal(ask(ground, 1, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(1, &a, NULL), RLK_GRANTED);
 	assert_int_equal(a.slots[0], 5);
-	assert_int_equal(rows_of(ground, name), 1);
-	release(ground, &a);
+	assert_int_equal(rows_of(name), 1);
+	release(&a);
 }
 
 /* Where it can be no slot of this request's, nothing is tried. */
 CASE_ON("a wrong guess makes nothing", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("wrong");
-	struct some a = some_of(ground, 0, name, 2, 1);
-	struct some more = some_of(ground, 0, name, 3, 1);
+	struct some a = some_of(0, name, 2, 1);
+	struct some more = some_of(0, name, 3, 1);
 	struct rlk_holder holder;
 
-	make(ground, &a);
-	have(ground, name, 2);
+	make(&a);
+	have(name, 2);
 	a.request.guess = 2;
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
 	assert_int_equal(a.slots[0], 1);
-	assert_int_equal(rows_of(ground, name), 2);
-	release(ground, &a);
+	assert_int_equal(rows_of(name), 2);
+	release(&a);
 	a.request.guess = 3;
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
 	assert_int_equal(a.slots[0], 1);
-	release(ground, &a);
+	release(&a);
 	more.request.slots = more.slots;
 	more.request.guess = 3;
 	assert_int_equal(
@@ -441,27 +424,26 @@ CASE_ON("a wrong guess makes nothing", GROUND_PERMITS)
 					 RLK_ASK_FIRST, &holder, &err),
 	    RLK_FAILURE);
 	assert_code(err.code, ROWLOCK_EINVAL, &err);
-	assert_int_equal(rows_of(ground, name), 1);
-	remove_rows(ground, name);
+	assert_int_equal(rows_of(name), 1);
+	remove_rows(name);
 }
 
 CASE_ON("who guesses overtakes nobody", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("polite");
-	struct some a = some_of(ground, 0, name, 3, 1);
-	struct some b = some_of(ground, 1, name, 3, 1);
+	struct some a = some_of(0, name, 3, 1);
+	struct some b = some_of(1, name, 3, 1);
 
-	make(ground, &a);
-	stand_in_line(ground, &a);
+	make(&a);
+	stand_in_line(&a);
 	b.request.guess = 2;
-	assert_int_equal(ask(ground, 1, &b, NULL), RLK_HELD);
-	assert_int_equal(rows_of(ground, name), 0);
+	assert_int_equal(ask(1, &b, NULL), RLK_HELD);
+	assert_int_equal(rows_of(name), 0);
 	a.request.guess = 2;
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
 	assert_int_equal(a.slots[0], 2);
-	release(ground, &a);
-	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err), &err);
+	release(&a);
+	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err));
 }
 
 static void one_more_comes(struct test_sql *other, const char *name)
@@ -476,32 +458,29 @@ static void one_more_comes(struct test_sql *other, const char *name)
  * has come in. */
 CASE_ON("a guess counts what is above the number", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("guessed");
-	struct some a = some_of(ground, 0, name, 1, 1);
-	struct rlk_conn *hasty = be_patient(ground);
+	struct some a = some_of(0, name, 1, 1);
+	struct rlk_conn *hasty = be_patient();
 	char statement[256];
 
-	make(ground, &a);
-	have(ground, name, 7);
+	make(&a);
+	have(name, 7);
 	a.request.guess = 1;
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_HELD);
-	assert_int_equal(rows_of(ground, name), 1);
-	remove_rows(ground, name);
-	assert_done(rlk_permits_set(ground->beside, name, 9, &err), &err);
+	assert_int_equal(ask(0, &a, NULL), RLK_HELD);
+	assert_int_equal(rows_of(name), 1);
+	remove_rows(name);
+	assert_done(rlk_permits_set(ground->beside, name, 9, &err));
 	snprintf(statement, sizeof(statement),
 		 "UPDATE lock_permits SET permits = 1 WHERE name = '%s'", name);
-	assert_int_equal(ask_beside(ground, &a, statement, one_more_comes),
-			 RLK_HELD);
-	assert_int_equal(rows_of(ground, name), 1);
-	remove_rows(ground, name);
-	be_hasty(ground, hasty);
+	assert_int_equal(ask_beside(&a, statement, one_more_comes), RLK_HELD);
+	assert_int_equal(rows_of(name), 1);
+	remove_rows(name);
+	be_hasty(hasty);
 }
 
 CASE_ON("the bell of permits is not that of locks", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
-	struct some a = some_of(ground, 0, test_name("bells"), 1, 1);
+	struct some a = some_of(0, test_name("bells"), 1, 1);
 	struct rlk_request lock = { .name = a.request.name };
 	struct rlk_request side = { .name = a.request.name, .slot = 1u << 31 };
 	struct rlk_bell bells[] = {
@@ -517,13 +496,13 @@ CASE_ON("the bell of permits is not that of locks", GROUND_PERMITS)
 /* ------------------------------------------------------------------ whom */
 
 /* Each of four slots is told of now and then. */
-static void assert_all_told(struct ground *ground, struct some *some)
+static void assert_all_told(struct some *some)
 {
 	struct rlk_holder holder = { 0 };
 	unsigned int seen = 0;
 
 	for (int i = 0; i < 1000 && seen != 0x1e; i++) {
-		assert_int_equal(ask(ground, 0, some, &holder), RLK_HELD);
+		assert_int_equal(ask(0, some, &holder), RLK_HELD);
 		assert_true(holder.known && holder.looked);
 		seen |= 1u << holder.slot;
 	}
@@ -532,22 +511,21 @@ static void assert_all_told(struct ground *ground, struct some *some)
 
 CASE_ON("of those who keep it out the dead is told", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("dead");
-	struct some a = some_of(ground, 0, name, 4, 2);
-	struct some b = some_of(ground, 1, name, 4, 2);
-	struct some c = some_of(ground, 0, name, 4, 1);
+	struct some a = some_of(0, name, 4, 2);
+	struct some b = some_of(1, name, 4, 2);
+	struct some c = some_of(0, name, 4, 1);
 	struct rlk_holder holder = { 0 };
 
-	assert_int_equal(ask(ground, 0, &a, NULL), RLK_GRANTED);
-	assert_int_equal(ask(ground, 1, &b, NULL), RLK_GRANTED);
-	assert_all_told(ground, &c);
+	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(1, &b, NULL), RLK_GRANTED);
+	assert_all_told(&c);
 	test_sql(ground->sql,
 		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - "
 		 "INTERVAL 1 SECOND WHERE id = %llu",
 		 (unsigned long long) ground->sessions[1]);
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(ask(ground, 0, &c, &holder), RLK_HELD);
+		assert_int_equal(ask(0, &c, &holder), RLK_HELD);
 		assert_true(holder.session == ground->sessions[1]);
 		assert_true(holder.slot == b.slots[0] ||
 			    holder.slot == b.slots[1]);
@@ -555,9 +533,9 @@ CASE_ON("of those who keep it out the dead is told", GROUND_PERMITS)
 	}
 	/* Who observes beats has to see all of them. */
 	c.request.observes = true;
-	assert_all_told(ground, &c);
-	release(ground, &a);
-	release(ground, &b);
+	assert_all_told(&c);
+	release(&a);
+	release(&b);
 }
 
 /* ----------------------------------------------------------------- number */
@@ -575,7 +553,6 @@ CASE_ON("what is in use above the number counts, too", GROUND_PERMITS)
 		{ { 8, 9 }, 1, 1 },       { { 1, 8, 9 }, 0, 0 },
 		{ { 3, 8, 2000 }, 0, 0 }, { { 1, 2, 8, 9 }, 0, 0 },
 	};
-	struct ground *ground = *state;
 
 	for (size_t i = 0; i < TEST_SIZE(cases); i++) {
 		const char *name = test_name("above");
@@ -583,21 +560,21 @@ CASE_ON("what is in use above the number counts, too", GROUND_PERMITS)
 
 		for (unsigned int which = 0; which < 4; which++)
 			if (cases[i].used[which])
-				have(ground, name, cases[i].used[which]);
+				have(name, cases[i].used[which]);
 		for (unsigned int count = 1; count <= 3; count++) {
-			struct some some = some_of(ground, 0, name, 3, count);
+			struct some some = some_of(0, name, 3, count);
 
 			for (int round = 0; round < 20; round++) {
 				bool enough = count <= cases[i].free;
 
-				assert_int_equal(ask(ground, 0, &some, NULL),
+				assert_int_equal(ask(0, &some, NULL),
 						 enough ? RLK_GRANTED
 							: RLK_HELD);
 				if (!enough)
 					continue;
 				if (some.slots[count - 1] > last)
 					last = some.slots[count - 1];
-				release(ground, &some);
+				release(&some);
 			}
 		}
 		assert_true(last <= cases[i].last);
@@ -608,28 +585,27 @@ CASE_ON("what is in use above the number counts, too", GROUND_PERMITS)
 
 CASE_ON("a look counts what is in use", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("count");
 	struct rlk_permits_seen seen = { 0 };
 
-	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
+	assert_done(rlk_permits_look(ground->beside, name, &seen, &err));
 	assert_false(seen.known);
-	assert_done(rlk_permits_set(ground->beside, name, 4, &err), &err);
-	have(ground, name, 2);
-	have(ground, name, 2000);
+	assert_done(rlk_permits_set(ground->beside, name, 4, &err));
+	have(name, 2);
+	have(name, 2000);
 	/* That of a lock, and of a writer. */
-	have(ground, name, 0);
+	have(name, 0);
 	test_sql(ground->sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
 		 "acquired_at) VALUES ('%s', 2147483648, 1, 1, "
 		 "UTC_TIMESTAMP(6))",
 		 name);
-	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
+	assert_done(rlk_permits_look(ground->beside, name, &seen, &err));
 	assert_true(seen.known);
 	assert_int_equal(seen.permits, 4);
 	assert_int_equal(seen.used, 2);
-	assert_done(rlk_permits_set(ground->beside, name, 2, &err), &err);
-	assert_done(rlk_permits_look(ground->beside, name, &seen, &err), &err);
+	assert_done(rlk_permits_set(ground->beside, name, 2, &err));
+	assert_done(rlk_permits_look(ground->beside, name, &seen, &err));
 	assert_int_equal(seen.permits, 2);
 	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 name);

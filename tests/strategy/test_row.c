@@ -12,15 +12,14 @@
 /* The deadline of a wait that shall not be granted. */
 #define SHORT_MS 200
 
-static void take(struct ground *ground, int who,
-		 const struct rlk_request *request)
+static void take(int who, const struct rlk_request *request)
 {
-	assert_int_equal(ground_ask(ground, who, request, RLK_ASK_FIRST, NULL),
+	assert_int_equal(ground_ask(who, request, RLK_ASK_FIRST, NULL),
 			 RLK_GRANTED);
 }
 
 /* Ask to wait, and let it stand in the server's line. */
-static void stand_in_line(struct ground *ground, struct rlk_conn *conn,
+static void stand_in_line(struct rlk_conn *conn,
 			  const struct rlk_request *request)
 {
 	struct rlk_holder holder;
@@ -36,8 +35,7 @@ ROW("an absent row is never a grant")
 {
 	static const enum rlk_ask asks[] = { RLK_ASK_FIRST, RLK_ASK_AGAIN,
 					     RLK_ASK_WAIT };
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("absent"));
+	struct rlk_request a = ground_request(0, test_name("absent"));
 	struct rlk_holder holder;
 
 	for (size_t i = 0; i < TEST_SIZE(asks); i++)
@@ -47,123 +45,108 @@ ROW("an absent row is never a grant")
 						      asks[i], &holder, &err),
 			    RLK_ABSENT);
 	/* Nobody's look is in the way of who makes it. */
-	assert_done(ground->strategy->make(ground->beside, &a, &err), &err);
+	assert_done(ground->strategy->make(ground->beside, &a, &err));
 	for (size_t i = 0; i < TEST_SIZE(asks); i++) {
 		assert_int_equal(ground->strategy->acquire(ground->conns[0], &a,
 							   asks[i], &holder,
 							   &err),
 				 RLK_GRANTED);
-		assert_true(ground_release(ground, 0, &a));
+		assert_true(ground_release(0, &a));
 	}
 }
 
 ROW("making a row twice does no harm and does not wait")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("twice"));
-	struct rlk_conn *conn = ground_open(ground, true, 50);
+	struct rlk_request a = ground_request(0, test_name("twice"));
+	struct rlk_conn *conn = ground_open(true, 50);
 
 	a.info = "first";
-	take(ground, 0, &a);
+	take(0, &a);
 	a.info = "second";
-	assert_done(ground->strategy->make(conn, &a, &err), &err);
+	assert_done(ground->strategy->make(conn, &a, &err));
 	assert_int_equal(test_sql_number(ground->sql,
 					 "SELECT COUNT(*) FROM business_lock "
 					 "WHERE name = '%s' AND info = 'first'",
 					 a.name),
 			 1);
-	assert_true(ground_confirm(ground, 0, &a));
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_confirm(0, &a));
+	assert_true(ground_release(0, &a));
 	rlk_conn_close(conn);
 }
 
 ROW("a waiter is granted when the holder gives up")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("wait");
 
 	for (int one = 0; one < 2; one++) {
-		struct rlk_request a = ground_request(ground, one, name);
-		struct rlk_request b = ground_request(ground, !one, name);
+		struct rlk_request a = ground_request(one, name);
+		struct rlk_request b = ground_request(!one, name);
 
-		take(ground, one, &a);
-		stand_in_line(ground, ground->conns[!one], &b);
-		assert_true(ground_release(ground, one, &a));
+		take(one, &a);
+		stand_in_line(ground->conns[!one], &b);
+		assert_true(ground_release(one, &a));
 		assert_int_equal(
 		    ground->strategy->resume(ground->conns[!one], &err),
 		    RLK_GRANTED);
-		assert_int_equal(
-		    ground_ask(ground, one, &a, RLK_ASK_FIRST, NULL), RLK_HELD);
-		assert_true(ground_release(ground, !one, &b));
+		assert_int_equal(ground_ask(one, &a, RLK_ASK_FIRST, NULL),
+				 RLK_HELD);
+		assert_true(ground_release(!one, &b));
 	}
 }
 
 ROW("a hold ends with its connection")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("ends");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("ends");
 
-	take(ground, 0, &a);
-	stand_in_line(ground, ground->conns[1], &b);
+	take(0, &a);
+	stand_in_line(ground->conns[1], &b);
 	ground->conns[0] = rlk_conn_close(ground->conns[0]);
 	assert_int_equal(ground->strategy->resume(ground->conns[1], &err),
 			 RLK_GRANTED);
-	assert_true(ground_release(ground, 1, &b));
+	assert_true(ground_release(1, &b));
 }
 
 ROW("a question is taken back by a kill")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("kill");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("kill");
 	struct rlk_mark mark;
 
-	take(ground, 0, &a);
-	stand_in_line(ground, ground->conns[1], &b);
+	take(0, &a);
+	stand_in_line(ground->conns[1], &b);
 	rlk_conn_mark(ground->conns[1], &mark);
-	assert_done(rlk_conn_kill_query(ground->beside, &mark, &err), &err);
+	assert_done(rlk_conn_kill_query(ground->beside, &mark, &err));
 	assert_int_equal(ground->strategy->resume(ground->conns[1], &err),
 			 RLK_AGAIN);
 	assert_true(rlk_conn_usable(ground->conns[1]));
 	/* It stands in no line any more. */
-	assert_true(ground_release(ground, 0, &a));
-	take(ground, 0, &a);
-	assert_true(ground_release(ground, 0, &a));
-	take(ground, 1, &b);
-	assert_true(ground_release(ground, 1, &b));
+	assert_true(ground_release(0, &a));
+	take(0, &a);
+	assert_true(ground_release(0, &a));
+	take(1, &b);
+	assert_true(ground_release(1, &b));
 }
 
 ROW("a fence takes the name from a lost waiter")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("fence");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("fence");
 	struct rlk_mark mark;
 
-	take(ground, 0, &a);
-	stand_in_line(ground, ground->conns[1], &b);
+	take(0, &a);
+	stand_in_line(ground->conns[1], &b);
 	rlk_conn_mark(ground->conns[1], &mark);
-	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err),
-		    &err);
+	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err));
 	/* Nobody is in the line now who could get it. */
-	assert_true(ground_release(ground, 0, &a));
-	take(ground, 0, &a);
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(0, &a));
+	take(0, &a);
+	assert_true(ground_release(0, &a));
 }
 
 ROW("an interrupt ends a wait")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("interrupt");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("interrupt");
 	struct rlk_holder holder;
 
-	take(ground, 0, &a);
+	take(0, &a);
 	rlk_conn_set_until(ground->conns[1], RLK_NEVER);
 	rlk_conn_interrupt(ground->conns[1]);
 	assert_int_equal(ground->strategy->acquire(ground->conns[1], &b,
@@ -171,69 +154,60 @@ ROW("an interrupt ends a wait")
 			 RLK_WAITING);
 	rlk_conn_set_until(ground->conns[1],
 			   rlk_conn_now(ground->conns[1]) + GROUND_UNTIL_MS);
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(0, &a));
 	assert_int_equal(ground->strategy->resume(ground->conns[1], &err),
 			 RLK_GRANTED);
-	assert_true(ground_release(ground, 1, &b));
+	assert_true(ground_release(1, &b));
 }
 
 ROW("a slice of waiting ends by the server")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("slice");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("slice");
 
-	take(ground, 0, &a);
+	take(0, &a);
 	/* Its innodb_lock_wait_timeout is a second. */
-	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_WAIT, NULL),
-			 RLK_WAITED);
+	assert_int_equal(ground_ask(1, &b, RLK_ASK_WAIT, NULL), RLK_WAITED);
 	assert_true(rlk_conn_usable(ground->conns[1]));
-	assert_true(ground_release(ground, 0, &a));
-	assert_int_equal(ground_ask(ground, 1, &b, RLK_ASK_WAIT, NULL),
-			 RLK_GRANTED);
-	assert_true(ground_release(ground, 1, &b));
+	assert_true(ground_release(0, &a));
+	assert_int_equal(ground_ask(1, &b, RLK_ASK_WAIT, NULL), RLK_GRANTED);
+	assert_true(ground_release(1, &b));
 }
 
 ROW("another connection's commit releases nothing")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("commit"));
+	struct rlk_request a = ground_request(0, test_name("commit"));
 
-	take(ground, 0, &a);
-	ground_release(ground, 1, &a);
-	assert_int_equal(ground_ask(ground, 1, &a, RLK_ASK_FIRST, NULL),
-			 RLK_HELD);
-	assert_true(ground_release(ground, 0, &a));
+	take(0, &a);
+	ground_release(1, &a);
+	assert_int_equal(ground_ask(1, &a, RLK_ASK_FIRST, NULL), RLK_HELD);
+	assert_true(ground_release(0, &a));
 }
 
 /* Its first COMMIT has nothing yet to be prepared in. */
 ROW("a row is let go without memory")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("memory"));
-	struct rlk_request b = ground_request(ground, 1, a.name);
+	struct rlk_request a = ground_request(0, test_name("memory"));
+	struct rlk_request b = ground_request(1, a.name);
 	bool found = false;
 	enum rlk_fault fault;
 
-	take(ground, 0, &a);
+	take(0, &a);
 	rlk_conn_set_until(ground->conns[0],
 			   rlk_conn_now(ground->conns[0]) + GROUND_UNTIL_MS);
 	fake_memory_fail(1);
 	fault = ground->strategy->release(ground->conns[0], &a, &found, &err);
 	assert_true(fake_memory_failed());
-	assert_done(fault, &err);
+	assert_done(fault);
 	assert_true(found);
-	take(ground, 1, &b);
-	assert_true(ground_release(ground, 1, &b));
+	take(1, &b);
+	assert_true(ground_release(1, &b));
 }
 
 ROW("statements typed by hand exclude and are excluded")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("hand"));
+	struct rlk_request a = ground_request(0, test_name("hand"));
 
-	take(ground, 0, &a);
+	take(0, &a);
 	test_sql(ground->sql, "SET autocommit = 0");
 	assert_int_not_equal(test_sql_try(ground->sql,
 					  "SELECT * FROM business_lock WHERE "
@@ -241,24 +215,23 @@ ROW("statements typed by hand exclude and are excluded")
 					  a.name),
 			     0);
 	test_sql(ground->sql, "ROLLBACK");
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(0, &a));
 	test_sql_number(ground->sql,
 			"SELECT 1 FROM business_lock WHERE name = '%s' FOR "
 			"UPDATE",
 			a.name);
-	assert_int_equal(ground_ask(ground, 0, &a, RLK_ASK_FIRST, NULL),
-			 RLK_HELD);
+	assert_int_equal(ground_ask(0, &a, RLK_ASK_FIRST, NULL), RLK_HELD);
 	/* A row that is deleted under us is no grant either. */
 	test_sql(ground->sql, "DELETE FROM business_lock WHERE name = '%s'",
 		 a.name);
 	test_sql(ground->sql, "COMMIT");
-	take(ground, 0, &a);
+	take(0, &a);
 	assert_int_equal(test_sql_number(ground->sql,
 					 "SELECT COUNT(*) FROM business_lock "
 					 "WHERE name = '%s'",
 					 a.name),
 			 1);
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(0, &a));
 }
 
 /* -------------------------------------------------------------- the table */
@@ -272,7 +245,7 @@ static void *optimize(void *arg)
 	return NULL;
 }
 
-static bool waits_for_table(struct ground *ground)
+static bool waits_for_table(void)
 {
 	return test_sql_number(ground->sql,
 			       "SELECT COUNT(*) FROM "
@@ -283,21 +256,20 @@ static bool waits_for_table(struct ground *ground)
 
 ROW("a try behind DDL does not name a holder")
 {
-	struct ground *ground = *state;
-	struct rlk_request a = ground_request(ground, 0, test_name("held"));
-	struct rlk_request b = ground_request(ground, 1, test_name("free"));
-	struct rlk_request c = ground_request(ground, 1, a.name);
+	struct rlk_request a = ground_request(0, test_name("held"));
+	struct rlk_request b = ground_request(1, test_name("free"));
+	struct rlk_request c = ground_request(1, a.name);
 	struct test_sql *ddl = test_sql_open();
 	uint64_t began = test_now_ns();
 	enum rlk_verdict verdicts[2];
 	struct rlk_holder holder;
 	pthread_t thread;
 
-	take(ground, 1, &b);
-	assert_true(ground_release(ground, 1, &b));
-	take(ground, 0, &a);
+	take(1, &b);
+	assert_true(ground_release(1, &b));
+	take(0, &a);
 	assert_int_equal(pthread_create(&thread, NULL, optimize, ddl), 0);
-	while (!waits_for_table(ground))
+	while (!waits_for_table())
 		test_keep_waiting(began, "the DDL waits for the hold");
 	rlk_conn_set_until(ground->conns[1],
 			   rlk_conn_now(ground->conns[1]) + GROUND_UNTIL_MS);
@@ -305,7 +277,7 @@ ROW("a try behind DDL does not name a holder")
 		verdicts[i] = ground->strategy->acquire(
 		    ground->conns[1], &b, RLK_ASK_FIRST, &holder, &err);
 	/* The DDL's turn. */
-	assert_true(ground_release(ground, 0, &a));
+	assert_true(ground_release(0, &a));
 	pthread_join(thread, NULL);
 	test_sql_end(ddl);
 	assert_int_equal(verdicts[0], RLK_FAILURE);
@@ -314,12 +286,11 @@ ROW("a try behind DDL does not name a holder")
 	assert_int_equal(err.mysql, 1205);
 	assert_non_null(strstr(err.message, "table business_lock"));
 	/* Then a row is a row again. */
-	take(ground, 0, &a);
-	assert_int_equal(ground_ask(ground, 1, &c, RLK_ASK_FIRST, NULL),
-			 RLK_HELD);
-	take(ground, 1, &b);
-	assert_true(ground_release(ground, 1, &b));
-	assert_true(ground_release(ground, 0, &a));
+	take(0, &a);
+	assert_int_equal(ground_ask(1, &c, RLK_ASK_FIRST, NULL), RLK_HELD);
+	take(1, &b);
+	assert_true(ground_release(1, &b));
+	assert_true(ground_release(0, &a));
 }
 
 CASE_MAIN(test_main)

@@ -10,17 +10,15 @@
 #include "strategy/row_in.h"
 
 struct scene {
-	struct ground *ground;
 	const char *name;
 	MYSQL *application;
 	bool killed;
 	bool asked_again; /* to interrupt what follows, too */
 };
 
-static struct scene begin(struct ground *ground)
+static struct scene begin(void)
 {
 	struct scene scene = {
-		.ground = ground,
 		.name = test_name("inside"),
 		.application = mysql_init(NULL),
 	};
@@ -36,14 +34,14 @@ static struct scene begin(struct ground *ground)
 static void end(struct scene *scene)
 {
 	mysql_close(scene->application);
-	test_sql(scene->ground->sql, "ROLLBACK");
-	test_sql(scene->ground->sql,
-		 "DELETE FROM business_lock WHERE name = '%s'", scene->name);
+	test_sql(ground->sql, "ROLLBACK");
+	test_sql(ground->sql, "DELETE FROM business_lock WHERE name = '%s'",
+		 scene->name);
 }
 
 static bool waits(const struct scene *scene)
 {
-	return test_sql_number(scene->ground->sql,
+	return test_sql_number(ground->sql,
 			       "SELECT COUNT(*) FROM "
 			       "information_schema.PROCESSLIST WHERE ID = %lu "
 			       "AND INFO LIKE '%%business_lock%%FOR UPDATE'",
@@ -63,7 +61,7 @@ static int64_t interrupt(void *arg)
 	}
 	if (!waits(scene))
 		return now + 1;
-	test_sql(scene->ground->sql, "KILL QUERY %lu",
+	test_sql(ground->sql, "KILL QUERY %lu",
 		 mysql_thread_id(scene->application));
 	scene->killed = true;
 	return now + test_patience_ms();
@@ -72,7 +70,7 @@ static int64_t interrupt(void *arg)
 /* At its deadline, and it can be used on. */
 ROW("an interrupted wait leaves the connection as it was")
 {
-	struct scene scene = begin(*state);
+	struct scene scene = begin();
 	const struct rlk_interrupter interrupter = { -1, interrupt, &scene };
 	struct rlk_place place;
 	const struct rlk_row_in in = {
@@ -86,9 +84,9 @@ ROW("an interrupted wait leaves the connection as it was")
 	};
 
 	assert_int_equal(rlk_borrowed_ready(&in.on, &err), 0);
-	rlk_place_learn(scene.ground->beside, &place);
-	test_sql(scene.ground->sql, "START TRANSACTION");
-	test_sql(scene.ground->sql,
+	rlk_place_learn(ground->beside, &place);
+	test_sql(ground->sql, "START TRANSACTION");
+	test_sql(ground->sql,
 		 "SELECT 1 FROM business_lock WHERE name = '%s' FOR UPDATE",
 		 scene.name);
 	assert_int_equal(rlk_row_in_acquire(&in, true, &err),

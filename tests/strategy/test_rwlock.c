@@ -8,17 +8,15 @@
 #include "strategy/sides.h"
 
 /* Of this ground's readers, and of the writers beside them. */
-static enum rlk_verdict read_by(struct ground *ground, int who,
-				const struct rlk_request *request,
+static enum rlk_verdict read_by(int who, const struct rlk_request *request,
 				struct rlk_holder *ret_holder)
 {
-	return ground_ask(ground, who, request, RLK_ASK_FIRST, ret_holder);
+	return ground_ask(who, request, RLK_ASK_FIRST, ret_holder);
 }
 
-static struct rlk_request write_by(struct ground *ground, int who,
-				   const char *name)
+static struct rlk_request write_by(int who, const char *name)
 {
-	struct rlk_request request = ground_request(ground, who, name);
+	struct rlk_request request = ground_request(who, name);
 	struct rlk_holder holder;
 
 	request.slot = rlk_strategy_slot(&rlk_strategy_writer, 0);
@@ -29,7 +27,7 @@ static struct rlk_request write_by(struct ground *ground, int who,
 	return request;
 }
 
-static uint64_t rows_of(struct ground *ground, const char *name)
+static uint64_t rows_of(const char *name)
 {
 	return test_sql_number(
 	    ground->sql,
@@ -37,7 +35,7 @@ static uint64_t rows_of(struct ground *ground, const char *name)
 }
 
 /* On a connection that takes no packets the look is a round trip of its own. */
-static void speak_singly(struct ground *ground, int who)
+static void speak_singly(int who)
 {
 	struct rlk_conn_profile *profile =
 	    (struct rlk_conn_profile *) (uintptr_t) rlk_conn_profile(
@@ -46,7 +44,7 @@ static void speak_singly(struct ground *ground, int who)
 	profile->packets = false;
 }
 
-static void speak_in_packets(struct ground *ground, int who)
+static void speak_in_packets(int who)
 {
 	struct rlk_conn_profile *profile =
 	    (struct rlk_conn_profile *) (uintptr_t) rlk_conn_profile(
@@ -59,114 +57,109 @@ static void speak_in_packets(struct ground *ground, int who)
 
 OF("readers let readers in")
 {
-	struct ground *ground = *state;
-	const char *name = test_name("readers");
-	struct rlk_request a = ground_request(ground, 0, name);
-	struct rlk_request b = ground_request(ground, 1, name);
+	GROUND_TWO("readers");
 
-	assert_int_equal(read_by(ground, 0, &a, NULL), RLK_GRANTED);
-	assert_int_equal(read_by(ground, 1, &b, NULL), RLK_GRANTED);
-	assert_int_equal(rows_of(ground, name), 2);
-	assert_true(ground_confirm(ground, 1, &a));
-	assert_true(ground_release(ground, 0, &a));
-	assert_false(ground_confirm(ground, 1, &a));
-	assert_true(ground_confirm(ground, 0, &b));
-	assert_true(ground_release(ground, 0, &b));
+	assert_int_equal(read_by(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(read_by(1, &b, NULL), RLK_GRANTED);
+	assert_int_equal(rows_of(name), 2);
+	assert_true(ground_confirm(1, &a));
+	assert_true(ground_release(0, &a));
+	assert_false(ground_confirm(1, &a));
+	assert_true(ground_confirm(0, &b));
+	assert_true(ground_release(0, &b));
 }
 
-static void keep_out(struct ground *ground)
+static void keep_out(void)
 {
 	const char *name = test_name("writer");
-	struct rlk_request reader = ground_request(ground, 0, name);
-	struct rlk_request writer = write_by(ground, 1, name);
+	struct rlk_request reader = ground_request(0, name);
+	struct rlk_request writer = write_by(1, name);
 	struct rlk_holder holder = { 0 };
 
-	assert_int_equal(read_by(ground, 0, &reader, &holder), RLK_HELD);
+	assert_int_equal(read_by(0, &reader, &holder), RLK_HELD);
 	assert_true(holder.known && holder.looked);
 	assert_true(holder.attempt == writer.attempt);
 	assert_true(holder.session == writer.session);
-	assert_int_equal(ground_ask(ground, 0, &reader, RLK_ASK_AGAIN, &holder),
+	assert_int_equal(ground_ask(0, &reader, RLK_ASK_AGAIN, &holder),
 			 RLK_HELD);
-	assert_int_equal(rows_of(ground, name), 1);
-	assert_true(ground_release(ground, 1, &writer));
-	assert_int_equal(ground_ask(ground, 0, &reader, RLK_ASK_AGAIN, &holder),
+	assert_int_equal(rows_of(name), 1);
+	assert_true(ground_release(1, &writer));
+	assert_int_equal(ground_ask(0, &reader, RLK_ASK_AGAIN, &holder),
 			 RLK_GRANTED);
-	assert_true(ground_release(ground, 0, &reader));
+	assert_true(ground_release(0, &reader));
 }
 
 OF("a writer keeps readers out")
 {
-	keep_out(*state);
-	speak_singly(*state, 0);
-	keep_out(*state);
-	speak_in_packets(*state, 0);
+	keep_out();
+	speak_singly(0);
+	keep_out();
+	speak_in_packets(0);
 }
 
 /* As if it had come between the INSERT and the look, or before the answer. */
-static void step_back(struct ground *ground)
+static void step_back(void)
 {
 	const char *name = test_name("between");
-	struct rlk_request reader = ground_request(ground, 0, name);
+	struct rlk_request reader = ground_request(0, name);
 	struct rlk_request writer;
 
-	assert_int_equal(read_by(ground, 0, &reader, NULL), RLK_GRANTED);
-	writer = write_by(ground, 1, name);
-	assert_int_equal(rows_of(ground, name), 2);
-	assert_int_equal(read_by(ground, 0, &reader, NULL), RLK_HELD);
-	assert_int_equal(rows_of(ground, name), 1);
-	assert_true(ground_release(ground, 1, &writer));
+	assert_int_equal(read_by(0, &reader, NULL), RLK_GRANTED);
+	writer = write_by(1, name);
+	assert_int_equal(rows_of(name), 2);
+	assert_int_equal(read_by(0, &reader, NULL), RLK_HELD);
+	assert_int_equal(rows_of(name), 1);
+	assert_true(ground_release(1, &writer));
 }
 
 OF("who sees a writer steps back")
 {
-	step_back(*state);
-	speak_singly(*state, 0);
-	step_back(*state);
-	speak_in_packets(*state, 0);
+	step_back();
+	speak_singly(0);
+	step_back();
+	speak_in_packets(0);
 }
 
 OF("a writer may let its own reader in")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("under");
-	struct rlk_request writer = write_by(ground, 0, name);
-	struct rlk_request own = ground_request(ground, 0, name);
-	struct rlk_request other = ground_request(ground, 1, name);
+	struct rlk_request writer = write_by(0, name);
+	struct rlk_request own = ground_request(0, name);
+	struct rlk_request other = ground_request(1, name);
 
 	own.under = writer.attempt;
 	other.under = writer.attempt + 1;
-	assert_int_equal(read_by(ground, 1, &other, NULL), RLK_HELD);
-	assert_int_equal(read_by(ground, 0, &own, NULL), RLK_GRANTED);
-	assert_true(ground_release(ground, 0, &writer));
-	assert_true(ground_confirm(ground, 0, &own));
+	assert_int_equal(read_by(1, &other, NULL), RLK_HELD);
+	assert_int_equal(read_by(0, &own, NULL), RLK_GRANTED);
+	assert_true(ground_release(0, &writer));
+	assert_true(ground_confirm(0, &own));
 	/* Who lets itself in by none does not by one that was broken. */
-	writer = write_by(ground, 0, name);
+	writer = write_by(0, name);
 	test_sql(ground->sql,
 		 "UPDATE business_lease SET attempt = 0, session = 0 WHERE "
 		 "name = '%s' AND slot = 2147483648",
 		 name);
 	other.under = 0;
-	assert_int_equal(read_by(ground, 1, &other, NULL), RLK_HELD);
-	assert_int_equal(rows_of(ground, name), 2);
-	assert_true(ground_release(ground, 0, &own));
+	assert_int_equal(read_by(1, &other, NULL), RLK_HELD);
+	assert_int_equal(rows_of(name), 2);
+	assert_true(ground_release(0, &own));
 	writer.attempt = 0;
-	assert_true(ground_release(ground, 0, &writer));
+	assert_true(ground_release(0, &writer));
 }
 
 /* Two attempts may have one slot. */
 OF("a slot of another reader is nobody's grant")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("slot");
-	struct rlk_request one = ground_request(ground, 0, name);
-	struct rlk_request two = ground_request(ground, 1, name);
+	struct rlk_request one = ground_request(0, name);
+	struct rlk_request two = ground_request(1, name);
 
 	two.slot = one.slot;
-	assert_int_equal(read_by(ground, 0, &one, NULL), RLK_GRANTED);
-	assert_int_equal(read_by(ground, 1, &two, NULL), RLK_AGAIN);
-	assert_false(ground_release(ground, 1, &two));
-	assert_true(ground_confirm(ground, 0, &one));
-	assert_true(ground_release(ground, 0, &one));
+	assert_int_equal(read_by(0, &one, NULL), RLK_GRANTED);
+	assert_int_equal(read_by(1, &two, NULL), RLK_AGAIN);
+	assert_false(ground_release(1, &two));
+	assert_true(ground_confirm(0, &one));
+	assert_true(ground_release(0, &one));
 }
 
 OF("slots of readers lie behind the writer's")
@@ -200,35 +193,33 @@ static void see(const struct rlk_rwlock_seen *row, void *arg)
 	seen->absent[seen->count++] = row->holder.absent;
 }
 
-static void look(struct ground *ground, const char *name, struct seen *ret_seen)
+static void look(const char *name, struct seen *ret_seen)
 {
 	*ret_seen = (struct seen){ 0 };
-	assert_done(rlk_rwlock_look(ground->beside, name, see, ret_seen, &err),
-		    &err);
+	assert_done(rlk_rwlock_look(ground->beside, name, see, ret_seen, &err));
 }
 
 OF("a look tells of the writer and of all readers")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("look");
-	struct rlk_request live = ground_request(ground, 0, name);
-	struct rlk_request dead = ground_request(ground, 1, name);
+	struct rlk_request live = ground_request(0, name);
+	struct rlk_request dead = ground_request(1, name);
 	struct rlk_request writer;
 	struct seen seen;
 
-	assert_int_equal(read_by(ground, 0, &live, NULL), RLK_GRANTED);
-	assert_int_equal(read_by(ground, 1, &dead, NULL), RLK_GRANTED);
+	assert_int_equal(read_by(0, &live, NULL), RLK_GRANTED);
+	assert_int_equal(read_by(1, &dead, NULL), RLK_GRANTED);
 	test_sql(ground->sql,
 		 "UPDATE business_lease SET session = session + 1 WHERE name = "
 		 "'%s' AND slot = %u",
 		 name, dead.slot);
-	writer = write_by(ground, 1, name);
+	writer = write_by(1, name);
 	/* Not of a lock of that name. */
 	test_sql(ground->sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
 		 "acquired_at) VALUES ('%s', 0, 1, 1, UTC_TIMESTAMP(6))",
 		 name);
-	look(ground, name, &seen);
+	look(name, &seen);
 	assert_int_equal(seen.count, 3);
 	/* The writer's comes first. */
 	assert_int_equal(seen.slots[0], RLK_SLOT_WRITER);
@@ -247,31 +238,29 @@ OF("a look tells of the writer and of all readers")
 /* Its row is dead, and swept by whoever meets it. */
 OF("a reader without a session is not in")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("orphan");
-	struct rlk_request reader = ground_request(ground, 0, name);
+	struct rlk_request reader = ground_request(0, name);
 
 	reader.session++;
-	assert_int_equal(read_by(ground, 0, &reader, NULL), RLK_AGAIN);
-	assert_int_equal(rows_of(ground, name), 0);
-	speak_singly(ground, 0);
-	assert_int_equal(read_by(ground, 0, &reader, NULL), RLK_AGAIN);
-	assert_int_equal(rows_of(ground, name), 0);
-	speak_in_packets(ground, 0);
+	assert_int_equal(read_by(0, &reader, NULL), RLK_AGAIN);
+	assert_int_equal(rows_of(name), 0);
+	speak_singly(0);
+	assert_int_equal(read_by(0, &reader, NULL), RLK_AGAIN);
+	assert_int_equal(rows_of(name), 0);
+	speak_in_packets(0);
 }
 
 /* Others may have written since, or write by the time of the look. */
 OF("no reader is let in by a writer that is gone")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("under-none");
-	struct rlk_request writer = write_by(ground, 0, name);
-	struct rlk_request own = ground_request(ground, 0, name);
+	struct rlk_request writer = write_by(0, name);
+	struct rlk_request own = ground_request(0, name);
 
 	own.under = writer.attempt;
-	assert_true(ground_release(ground, 0, &writer));
-	assert_int_equal(read_by(ground, 0, &own, NULL), RLK_HELD);
-	assert_int_equal(rows_of(ground, name), 0);
+	assert_true(ground_release(0, &writer));
+	assert_int_equal(read_by(0, &own, NULL), RLK_HELD);
+	assert_int_equal(rows_of(name), 0);
 }
 
 #define MANY 300
@@ -279,7 +268,6 @@ OF("no reader is let in by a writer that is gone")
 /* More than one look tells of. */
 OF("a break ends all readers, however many")
 {
-	struct ground *ground = *state;
 	const struct rlk_strategy *lease = rlk_strategy(ROWLOCK_LEASE);
 	const char *name = test_name("crowd");
 	bool found = false;
@@ -291,16 +279,16 @@ OF("a break ends all readers, however many")
 		 "SELECT '%s', 2147483649 + a.i * 50 + b.i, %llu, 1, "
 		 "UTC_TIMESTAMP(6) FROM few a CROSS JOIN few b LIMIT %d",
 		 name, (unsigned long long) ground->sessions[1], MANY);
-	assert_int_equal(rows_of(ground, name), MANY);
-	assert_done(lease->end(ground->beside, name, &found, &err), &err);
+	assert_int_equal(rows_of(name), MANY);
+	assert_done(lease->end(ground->beside, name, &found, &err));
 	assert_true(found);
-	assert_int_equal(rows_of(ground, name), 0);
+	assert_int_equal(rows_of(name), 0);
 	assert_int_equal(
 	    test_sql_number(ground->sql,
 			    "SELECT breaks FROM lease_session WHERE id = %llu",
 			    (unsigned long long) ground->sessions[1]),
 	    MANY);
-	assert_done(lease->end(ground->beside, name, &found, &err), &err);
+	assert_done(lease->end(ground->beside, name, &found, &err));
 	assert_false(found);
 }
 

@@ -12,7 +12,7 @@
 
 #define LEASES 30
 
-static uint64_t leases_like(struct ground *ground, const char *word)
+static uint64_t leases_like(const char *word)
 {
 	return test_sql_number(ground->sql,
 			       "SELECT COUNT(*) FROM business_lease "
@@ -20,13 +20,13 @@ static uint64_t leases_like(struct ground *ground, const char *word)
 			       word);
 }
 
-static void end_session(struct ground *ground, int who)
+static void end_session(int who)
 {
 	test_sql(ground->sql, "DELETE FROM lease_session WHERE id = %llu",
 		 (unsigned long long) ground->sessions[who]);
 }
 
-static void expire(struct ground *ground, int who)
+static void expire(int who)
 {
 	test_sql(ground->sql,
 		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) - "
@@ -34,7 +34,7 @@ static void expire(struct ground *ground, int who)
 		 (unsigned long long) ground->sessions[who]);
 }
 
-static bool is_there(struct ground *ground, int who)
+static bool is_there(int who)
 {
 	return test_sql_number(ground->sql,
 			       "SELECT COUNT(*) FROM lease_session "
@@ -43,90 +43,84 @@ static bool is_there(struct ground *ground, int who)
 }
 
 /* Names that client @who has taken, the first of which is number @from. */
-static void take(struct ground *ground, int who, const char *word,
-		 struct rlk_dead_lease *leases, size_t from)
+static void take(int who, const char *word, struct rlk_dead_lease *leases,
+		 size_t from)
 {
 	for (size_t i = 0; i < LEASES; i++) {
 		struct rlk_request request =
-		    ground_request(ground, who, parts_name(word, from + i));
+		    ground_request(who, parts_name(word, from + i));
 
-		assert_int_equal(
-		    ground_ask(ground, who, &request, RLK_ASK_FIRST, NULL),
-		    RLK_GRANTED);
+		assert_int_equal(ground_ask(who, &request, RLK_ASK_FIRST, NULL),
+				 RLK_GRANTED);
 		leases[i] =
 		    (struct rlk_dead_lease){ request.name, request.attempt };
 	}
 }
 
-static uint64_t sweep(struct ground *ground,
-		      const struct rlk_dead_lease *leases, size_t count)
+static uint64_t sweep(const struct rlk_dead_lease *leases, size_t count)
 {
 	const struct rlk_removal removal = { RLK_SWEEP_DEAD, leases, count };
 	uint64_t swept = 0;
 
-	assert_done(rlk_remove_many(ground->conns[0], &removal, &swept, &err),
-		    &err);
+	assert_done(rlk_remove_many(ground->conns[0], &removal, &swept, &err));
 	return swept;
 }
 
 EACH("dead leases go by one statement, and no others")
 {
-	struct ground *ground = *state;
 	const char *word = test_name("many");
 	struct rlk_dead_lease leases[2 * LEASES];
 
-	take(ground, 0, word, leases, 0);
-	take(ground, 1, word, leases + LEASES, LEASES);
-	assert_int_equal(sweep(ground, leases, 2 * LEASES), 0);
+	take(0, word, leases, 0);
+	take(1, word, leases + LEASES, LEASES);
+	assert_int_equal(sweep(leases, 2 * LEASES), 0);
 	/* Over, but not evicted: it may still beat. */
-	expire(ground, 1);
-	assert_int_equal(sweep(ground, leases, 2 * LEASES), 0);
-	end_session(ground, 1);
-	assert_int_equal(sweep(ground, leases, 2 * LEASES), LEASES);
-	assert_int_equal(leases_like(ground, word), LEASES);
+	expire(1);
+	assert_int_equal(sweep(leases, 2 * LEASES), 0);
+	end_session(1);
+	assert_int_equal(sweep(leases, 2 * LEASES), LEASES);
+	assert_int_equal(leases_like(word), LEASES);
 	for (size_t i = 0; i < LEASES; i++)
-		assert_int_equal(parts_rows(ground, leases[i].name), 1);
-	end_session(ground, 0);
-	assert_int_equal(sweep(ground, leases, 2 * LEASES), LEASES);
+		assert_int_equal(parts_rows(leases[i].name), 1);
+	end_session(0);
+	assert_int_equal(sweep(leases, 2 * LEASES), LEASES);
 }
 
 /* The name went to another, who is dead by now as well, but was not looked
  * at. */
 EACH("another attempt is not meant")
 {
-	struct ground *ground = *state;
 	const char *word = test_name("other");
 	struct rlk_dead_lease leases[LEASES];
 
-	take(ground, 1, word, leases, 0);
-	end_session(ground, 1);
+	take(1, word, leases, 0);
+	end_session(1);
 	leases[0].attempt++;
-	assert_int_equal(sweep(ground, leases, LEASES), LEASES - 1);
-	assert_int_equal(parts_rows(ground, leases[0].name), 1);
+	assert_int_equal(sweep(leases, LEASES), LEASES - 1);
+	assert_int_equal(parts_rows(leases[0].name), 1);
 	leases[0].attempt--;
-	assert_int_equal(sweep(ground, leases, 1), 1);
+	assert_int_equal(sweep(leases, 1), 1);
 }
 
 /* In a table of few rows the server would rather read all of them. */
 EACH("a locked row of another name is nothing to a sweep")
 {
-	struct ground *ground = *state;
 	const char *word = test_name("apart");
 	struct rlk_dead_lease leases[LEASES];
-	struct rlk_request alive = ground_request(ground, 0, "aside");
+	struct rlk_request alive = ground_request(0, "aside");
 	struct rlk_conn *guard;
 
 	alive.name = test_name("alive");
-	ground_ask(ground, 0, &alive, RLK_ASK_FIRST, NULL);
-	take(ground, 1, word, leases, 0);
-	end_session(ground, 1);
-	guard = parts_guard(ground, alive.name);
-	assert_int_equal(sweep(ground, leases, LEASES), LEASES);
+	ground_ask(0, &alive, RLK_ASK_FIRST, NULL);
+	take(1, word, leases, 0);
+	end_session(1);
+	guard = parts_guard(alive.name);
+	assert_int_equal(sweep(leases, LEASES), LEASES);
 	parts_unguard(guard);
-	assert_true(ground_release(ground, 0, &alive));
+	assert_true(ground_release(0, &alive));
 }
 
-static uint64_t evict(struct ground *ground, bool silent, uint64_t beat)
+static uint64_t evict(bool silent, uint64_t beat)
 {
 	const struct rlk_last_beat beats[] = {
 		{ ground->sessions[0], beat },
@@ -140,60 +134,53 @@ static uint64_t evict(struct ground *ground, bool silent, uint64_t beat)
 	};
 	uint64_t evicted = 0;
 
-	assert_done(rlk_remove_many(ground->conns[0], &removal, &evicted, &err),
-		    &err);
+	assert_done(
+	    rlk_remove_many(ground->conns[0], &removal, &evicted, &err));
 	return evicted;
 }
 
 EACH("only expired sessions are evicted")
 {
-	struct ground *ground = *state;
-
-	assert_int_equal(evict(ground, false, 0), 0);
-	expire(ground, 1);
-	assert_int_equal(evict(ground, false, 0), 1);
-	assert_true(is_there(ground, 0));
-	assert_false(is_there(ground, 1));
+	assert_int_equal(evict(false, 0), 0);
+	expire(1);
+	assert_int_equal(evict(false, 0), 1);
+	assert_true(is_there(0));
+	assert_false(is_there(1));
 }
 
 /* The beat that one of them shows is another's: pairs, not lists. */
 EACH("only sessions that show their beat are evicted")
 {
-	struct ground *ground = *state;
-
 	test_sql(ground->sql,
 		 "UPDATE lease_session SET beat = IF(id = %llu, 0, 7) "
 		 "WHERE id IN (%llu, %llu)",
 		 (unsigned long long) ground->sessions[0],
 		 (unsigned long long) ground->sessions[0],
 		 (unsigned long long) ground->sessions[1]);
-	assert_int_equal(evict(ground, true, 7), 0);
-	assert_true(is_there(ground, 0) && is_there(ground, 1));
-	assert_int_equal(evict(ground, true, 0), 1);
-	assert_false(is_there(ground, 0));
-	assert_true(is_there(ground, 1));
+	assert_int_equal(evict(true, 7), 0);
+	assert_true(is_there(0) && is_there(1));
+	assert_int_equal(evict(true, 0), 1);
+	assert_false(is_there(0));
+	assert_true(is_there(1));
 }
 
 /* ---------------------------------------------------------------- parts */
 
-static struct rlk_part dead_part(struct ground *ground, int who,
-				 const char *name)
+static struct rlk_part dead_part(int who, const char *name)
 {
-	struct rlk_request request = ground_request(ground, who, name);
+	struct rlk_request request = ground_request(who, name);
 	struct rlk_part part = parts_of(RLK_ACT_SWEEP, &request);
 
-	ground_ask(ground, who, &request, RLK_ASK_FIRST, NULL);
+	ground_ask(who, &request, RLK_ASK_FIRST, NULL);
 	part.request.attempt = rlk_random(); /* of who asks */
 	assert_done(ground->strategy->look(ground->conns[0], &request,
-					   &part.holder, &err),
-		    &err);
+					   &part.holder, &err));
 	return part;
 }
 
-static void run_sweeps(struct ground *ground, struct rlk_part *parts,
-		       size_t count)
+static void run_sweeps(struct rlk_part *parts, size_t count)
 {
-	assert_done(parts_run(ground, 0, parts, count, &err), &err);
+	assert_done(parts_run(0, parts, count, &err));
 	for (size_t i = 0; i < count; i++)
 		assert_true(parts[i].answered && parts[i].found);
 }
@@ -201,7 +188,7 @@ static void run_sweeps(struct ground *ground, struct rlk_part *parts,
 /* What other programs' clients left behind when they were killed would be swept
  * along, and tell another count. It goes, as by a reaper; the server may be one
  * that others use. */
-static void sweep_all(const struct ground *ground)
+static void sweep_all(void)
 {
 	test_sql(ground->sql,
 		 "DELETE l FROM business_lease l LEFT JOIN lease_session s "
@@ -211,85 +198,82 @@ static void sweep_all(const struct ground *ground)
 
 EACH("a packet evicts and sweeps")
 {
-	struct ground *ground = *state;
 	const char *word = test_name("packet");
 	struct rlk_part parts[4];
 
-	sweep_all(ground);
-	expire(ground, 1);
+	sweep_all();
+	expire(1);
 	for (size_t i = 0; i < 2; i++)
-		parts[i] = dead_part(ground, 1, parts_name(word, i));
+		parts[i] = dead_part(1, parts_name(word, i));
 	/* Of a session that is gone, and past its maximum. */
-	parts[2] = dead_part(ground, 0, parts_name(word, 2));
+	parts[2] = dead_part(0, parts_name(word, 2));
 	test_sql(ground->sql,
 		 "UPDATE business_lease SET session = 1 WHERE name = '%s'",
 		 parts[2].request.name);
 	parts[2].holder.absent = true;
-	parts[3] = dead_part(ground, 0, parts_name(word, 3));
+	parts[3] = dead_part(0, parts_name(word, 3));
 	test_sql(ground->sql,
 		 "UPDATE business_lease SET expires_at = acquired_at "
 		 "WHERE name = '%s'",
 		 parts[3].request.name);
 	parts[3].holder.has_max = true;
-	run_sweeps(ground, parts, 4);
+	run_sweeps(parts, 4);
 	for (size_t i = 0; i < 4; i++)
 		assert_true(parts[i].swept);
 	assert_int_equal(parts[0].evicted + parts[1].evicted, 1);
-	assert_int_equal(leases_like(ground, word), 0);
-	assert_false(is_there(ground, 1));
-	assert_true(is_there(ground, 0));
+	assert_int_equal(leases_like(word), 0);
+	assert_false(is_there(1));
+	assert_true(is_there(0));
 }
 
 EACH("dead neighbours go along")
 {
-	struct ground *ground = *state;
 	const char *word = test_name("near");
 	struct rlk_dead_lease leases[LEASES];
 	struct rlk_part part;
 
-	sweep_all(ground);
-	take(ground, 1, word, leases, 0);
-	take(ground, 0, word, leases, LEASES);
-	expire(ground, 1);
+	sweep_all();
+	take(1, word, leases, 0);
+	take(0, word, leases, LEASES);
+	expire(1);
 	/* The first by the order of bytes, and of each page. */
-	part = dead_part(ground, 1, parts_name(word, 2 * LEASES));
+	part = dead_part(1, parts_name(word, 2 * LEASES));
 	test_sql(ground->sql,
 		 "UPDATE business_lease SET name = '%s' WHERE name = '%s'",
 		 word, part.request.name);
 	part.request.name = word;
-	run_sweeps(ground, &part, 1);
+	run_sweeps(&part, 1);
 	assert_true(part.swept && part.evicted);
-	assert_int_equal(leases_like(ground, word), LEASES);
+	assert_int_equal(leases_like(word), LEASES);
 	for (size_t i = 0; i < LEASES; i++)
-		assert_int_equal(parts_rows(ground, leases[i].name), 1);
+		assert_int_equal(parts_rows(leases[i].name), 1);
 }
 
 EACH("a packet leaves who has beaten since")
 {
-	struct ground *ground = *state;
 	const char *word = test_name("beaten");
 	struct rlk_part parts[2];
 
-	expire(ground, 1);
+	expire(1);
 	for (size_t i = 0; i < 2; i++)
-		parts[i] = dead_part(ground, 1, parts_name(word, i));
+		parts[i] = dead_part(1, parts_name(word, i));
 	test_sql(ground->sql,
 		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) + "
 		 "INTERVAL 60 SECOND WHERE id = %llu",
 		 (unsigned long long) ground->sessions[1]);
-	run_sweeps(ground, parts, 2);
+	run_sweeps(parts, 2);
 	assert_false(parts[0].swept || parts[1].swept);
 	assert_false(parts[0].evicted || parts[1].evicted);
-	assert_true(is_there(ground, 1));
-	assert_int_equal(leases_like(ground, word), 2);
-	end_session(ground, 1);
-	run_sweeps(ground, parts, 2);
-	assert_int_equal(leases_like(ground, word), 0);
+	assert_true(is_there(1));
+	assert_int_equal(leases_like(word), 2);
+	end_session(1);
+	run_sweeps(parts, 2);
+	assert_int_equal(leases_like(word), 0);
 }
 
 /* Rows with slots from @slot on, of client @who. */
-static void insert(struct ground *ground, int who, const char *name,
-		   unsigned int slot, unsigned int count)
+static void insert(int who, const char *name, unsigned int slot,
+		   unsigned int count)
 {
 	test_sql(ground->sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
@@ -299,30 +283,29 @@ static void insert(struct ground *ground, int who, const char *name,
 		 count, name, slot, (unsigned long long) ground->sessions[who]);
 }
 
-static uint64_t sweep_name(struct ground *ground, const char *name)
+static uint64_t sweep_name(const char *name)
 {
 	uint64_t swept = 0;
 
-	assert_done(rlk_sweep_name(ground->conns[0], name, &swept, &err), &err);
+	assert_done(rlk_sweep_name(ground->conns[0], name, &swept, &err));
 	return swept;
 }
 
 EACH("the dead of a name go together")
 {
-	struct ground *ground = *state;
 	const char *name = test_name("shared");
 	const char *other = test_name("shared-not");
 
-	insert(ground, 1, name, 1, 300);
-	insert(ground, 0, name, 301, 2);
-	insert(ground, 1, other, 1, 1);
-	assert_int_equal(sweep_name(ground, name), 0);
-	end_session(ground, 1);
-	assert_int_equal(sweep_name(ground, name), RLK_SWEEP_MOST);
-	assert_int_equal(sweep_name(ground, name), 300 - RLK_SWEEP_MOST);
-	assert_int_equal(sweep_name(ground, name), 0);
-	assert_int_equal(parts_rows(ground, name), 2);
-	assert_int_equal(parts_rows(ground, other), 1);
+	insert(1, name, 1, 300);
+	insert(0, name, 301, 2);
+	insert(1, other, 1, 1);
+	assert_int_equal(sweep_name(name), 0);
+	end_session(1);
+	assert_int_equal(sweep_name(name), RLK_SWEEP_MOST);
+	assert_int_equal(sweep_name(name), 300 - RLK_SWEEP_MOST);
+	assert_int_equal(sweep_name(name), 0);
+	assert_int_equal(parts_rows(name), 2);
+	assert_int_equal(parts_rows(other), 1);
 }
 
 CASE_MAIN(test_main)

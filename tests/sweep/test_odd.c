@@ -32,12 +32,6 @@ static struct test_sql *sql_on(const char *dsn)
 	return sql;
 }
 
-static void set_event(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
 /* Somebody who talks to the first server directly. */
 struct rival {
 	struct rowlock_client *client;
@@ -303,7 +297,7 @@ CASE("a lease is lost to a server that does not know it")
 	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
 	struct test_event lost = test_event_new();
 
-	rowlock_on_lost(lock, set_event, &lost);
+	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	switch_server(proxy, false);
 	assert_event(&lost, "the lost callback of '%s': held is %d", name,

@@ -11,12 +11,6 @@
 static const struct fake_answer no_beat = { .given = true,
 					    .result = RLK_UNKNOWN };
 
-static void note(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
 static struct rowlock *lock_with_maximum(struct rowlock_client *client,
 					 enum rowlock_strategy strategy,
 					 uint64_t max_hold_ms)
@@ -49,7 +43,7 @@ FAKE("a hold ends at its maximum")
 		fake_setup(state);
 		client = fake_client();
 		lock = lock_with_maximum(client, strategies[i], 2000);
-		rowlock_on_lost(lock, note, &told);
+		rowlock_on_lost(lock, test_event_note, &told);
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		/* A tenth is kept back for clocks that differ. */
 		assert_int_equal(rowlock_remaining_ms(lock), 1800);
@@ -197,7 +191,7 @@ FAKE("a break is known by the next beat and ends only that one")
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
 	_cleanup_(test_event_end) struct test_event told = test_event_new();
 
-	rowlock_on_lost(a, note, &told);
+	rowlock_on_lost(a, test_event_note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
 	fake_lease_break("a");
@@ -228,7 +222,7 @@ FAKE("a break ends no lease that came after the look")
 	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
 	_cleanup_(test_event_end) struct test_event told = test_event_new();
 
-	rowlock_on_lost(a, note, &told);
+	rowlock_on_lost(a, test_event_note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
 	fake_lease_break("a");
 	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true,
@@ -287,12 +281,12 @@ FAKE("a break while the grant is on its way is known, too")
 						      .result = RLK_GRANTED });
 	fake_tell(bob, FAKE_DO_ACQUIRE, b, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 2);
-	rowlock_on_lost(a, note, &told);
+	rowlock_on_lost(a, test_event_note, &told);
 	fake_lease_break("a");
 	fake_advance(10000);
 	assert_event(&told, "the lost callback of 'a'");
 	rowlock_on_lost(a, NULL, NULL);
-	rowlock_on_lost(b, note, &told);
+	rowlock_on_lost(b, test_event_note, &told);
 	fake_let(FAKE_ACQUIRE);
 	assert_ok(fake_hear(bob, &err));
 	assert_event(&told, "the lost callback of 'b'");

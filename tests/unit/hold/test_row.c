@@ -19,12 +19,6 @@ static const struct fake_answer no_answer = { .given = true,
 					      .skip = true,
 					      .result = RLK_UNKNOWN };
 
-static void note(struct rowlock *lock, void *arg)
-{
-	(void) lock;
-	test_event_set(arg);
-}
-
 static bool nothing_is_lent(void *arg)
 {
 	(void) arg;
@@ -38,7 +32,7 @@ FAKE("a hold is lost with its socket")
 	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
 	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
-	rowlock_on_lost(lock, note, &event);
+	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_acquire(other, 0, &err));
 	fake_row_hang_up("job");
@@ -77,7 +71,7 @@ FAKE("holds that end together are told apart")
 		snprintf(names[i], sizeof(names[i]), "job-%d", i);
 		locks[i] = fake_lock(client, ROWLOCK_ROW, 0, names[i]);
 		events[i] = test_event_new();
-		rowlock_on_lost(locks[i], note, &events[i]);
+		rowlock_on_lost(locks[i], test_event_note, &events[i]);
 		assert_ok(rowlock_acquire(locks[i], 0, &err));
 	}
 	rlk_mutex_lock(&client->mutex);
@@ -110,7 +104,7 @@ FAKE("a second hold on a connection is lost with it")
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_acquire(other, 0, &err));
 	assert_true(fake_row("other") == fake_call(FAKE_ACQUIRE, 0).conn);
-	rowlock_on_lost(other, note, &event);
+	rowlock_on_lost(other, test_event_note, &event);
 	fake_row_hang_up("other");
 	assert_event(&event, "the lost callback of '%s': it has %llu ms left",
 		     rowlock_name(other),
@@ -191,7 +185,7 @@ FAKE("a failed ping loses the hold")
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
-	rowlock_on_lost(lock, note, &event);
+	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, no_answer);
 	fake_advance(PING_MS);
@@ -216,7 +210,7 @@ FAKE("a hanging ping loses the hold")
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
-	rowlock_on_lost(lock, note, &event);
+	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
 	fake_advance(PING_MS);
@@ -301,7 +295,7 @@ FAKE("a hold that nobody answers for ends at its deadline")
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
-	rowlock_on_lost(lock, note, &event);
+	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_PING, no_answer);
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
@@ -392,7 +386,7 @@ FAKE("a pong after the bound brings nothing back")
 	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
 	_cleanup_(test_event_end) struct test_event event = test_event_new();
 
-	rowlock_on_lost(lock, note, &event);
+	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	/* The deadline thread sleeps until then, and is not woken. */
 	fake_await_sleep(8100);

@@ -103,15 +103,13 @@ FAKE("a fence without an answer is not waited for")
 /* Attempts that are in doubt, of names that nobody holds. */
 static void doubt(struct rowlock_client *client, const char *name)
 {
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, name);
-	struct fake_person *bob = fake_person();
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, name);
+	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE, lost_before);
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 0);
 	assert_ok(fake_pass_hear(bob, &err));
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
-	fake_person_end(bob);
-	fake_lock_end(lock);
 }
 
 FAKE("one in doubt keeps nothing else waiting")

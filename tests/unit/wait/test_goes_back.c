@@ -275,7 +275,7 @@ FAKE("a hold of two infos goes back to the server")
 FAKE("a lease that may be broken goes back to the server")
 {
 	_cleanup_(scene_end) struct scene s = scene(ROWLOCK_LEASE);
-	struct rowlock *other = fake_lock(s.client, ROWLOCK_LEASE, 0, "other");
+	FAKE_LOCK(other, s.client, ROWLOCK_LEASE, 0, "other");
 
 	assert_ok(rowlock_acquire(other, 0, &err));
 	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true });
@@ -295,7 +295,6 @@ FAKE("a lease that may be broken goes back to the server")
 	fake_let(FAKE_LEASES_OF);
 	assert_ok(fake_ask(s.eve, FAKE_DO_RELEASE, s.eves, 0));
 	assert_code(rowlock_release(other, &err), ROWLOCK_ELOST, &err);
-	fake_lock_end(other);
 }
 
 /* Not even the look has begun. */

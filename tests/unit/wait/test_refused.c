@@ -49,10 +49,9 @@ static struct rowlock_client *settled_client(void)
 	return client;
 }
 
-static void end(struct rowlock_client *client, struct rowlock *lock)
-{
-	fake_end(lock, client);
-}
+#define SETTLED_JOB(strategy)                                                  \
+	FAKE_CLIENT_AS(client, settled_client());                              \
+	FAKE_LOCK(lock, client, strategy, 0, "job")
 
 /* Whoever waits gets it in the end, whatever happened first. */
 static void waits_and_gets_it(struct rowlock *lock)
@@ -68,8 +67,7 @@ static void waits_and_gets_it(struct rowlock *lock)
 
 FAKE("a try without a connection says why")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	SETTLED_JOB(ROWLOCK_ROW);
 
 	fake_next(FAKE_GET, all_busy);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
@@ -80,13 +78,11 @@ FAKE("a try without a connection says why")
 						  .result = ROWLOCK_EAUTH });
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EAUTH, &err);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
-	end(client, lock);
 }
 
 FAKE("a waiter without a connection goes on")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	SETTLED_JOB(ROWLOCK_ROW);
 
 	fake_next(FAKE_GET, all_busy);
 	fake_next(FAKE_GET, no_conn);
@@ -95,13 +91,11 @@ FAKE("a waiter without a connection goes on")
 	fake_next(FAKE_GET, (struct fake_answer){ .given = true,
 						  .result = ROWLOCK_EAUTH });
 	assert_code(rowlock_acquire(lock, 1000, &err), ROWLOCK_EAUTH, &err);
-	end(client, lock);
 }
 
 FAKE("a session without a connection is told")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	SETTLED_JOB(ROWLOCK_LEASE);
 
 	fake_next(FAKE_GET, no_conn);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
@@ -111,13 +105,11 @@ FAKE("a session without a connection is told")
 	assert_says(&err, "no answer from fake:3306");
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
 	waits_and_gets_it(lock);
-	end(client, lock);
 }
 
 FAKE("calls of a holder say that all connections are busy")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	SETTLED_JOB(ROWLOCK_LEASE);
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -134,15 +126,13 @@ FAKE("calls of a holder say that all connections are busy")
 	/* The chores remove the row. */
 	fake_pass_await(FAKE_RELEASE, 1);
 	waits_and_gets_it(lock);
-	end(client, lock);
 }
 
 /* ------------------------------------------------------- making a row */
 
 FAKE("a row that cannot be made is told")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	SETTLED_JOB(ROWLOCK_ROW);
 
 	fake_next(FAKE_MAKE, refused);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EDB, &err);
@@ -159,7 +149,6 @@ FAKE("a row that cannot be made is told")
 	fake_next(FAKE_GET, no_conn);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ECONNECT, &err);
 	assert_int_equal(fake_count(FAKE_MAKE), 4);
-	end(client, lock);
 }
 
 FAKE("making in others' way is tried again")
@@ -167,8 +156,7 @@ FAKE("making in others' way is tried again")
 	static const enum rlk_fault faults[] = { RLK_BUSY, RLK_CONFLICT,
 						 RLK_KILLED, RLK_UNKNOWN,
 						 RLK_PENDING };
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	SETTLED_JOB(ROWLOCK_ROW);
 
 	for (size_t i = 0; i < TEST_SIZE(faults); i++)
 		fake_next(FAKE_MAKE,
@@ -177,13 +165,11 @@ FAKE("making in others' way is tried again")
 						.result = faults[i] });
 	waits_and_gets_it(lock);
 	assert_int_equal(fake_count(FAKE_MAKE), 1 + TEST_SIZE(faults));
-	end(client, lock);
 }
 
 FAKE("making without a connection is tried again")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	SETTLED_JOB(ROWLOCK_ROW);
 
 	fake_next(FAKE_GET, normal);
 	fake_next(FAKE_GET, all_busy);
@@ -191,7 +177,6 @@ FAKE("making without a connection is tried again")
 	fake_next(FAKE_GET, no_conn);
 	waits_and_gets_it(lock);
 	assert_int_equal(fake_count(FAKE_MAKE), 1);
-	end(client, lock);
 }
 
 /* -------------------------------------------------------- taking back */
@@ -209,10 +194,18 @@ static int wait_in_vain(struct rowlock *lock, struct rowlock_errinfo *reterr)
 	return code;
 }
 
+/* The first fence that is answered may be the last. */
+static void chores_fence(void)
+{
+	unsigned int before = fake_count(FAKE_FENCE);
+
+	fake_always(FAKE_FENCE, normal);
+	fake_pass_await(FAKE_FENCE, before + 1);
+}
+
 FAKE("a wait that is never taken back still times out")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	SETTLED_JOB(ROWLOCK_ROW);
 
 	fake_row_lock("job");
 	fake_always(FAKE_RESUME, pending);
@@ -221,37 +214,34 @@ FAKE("a wait that is never taken back still times out")
 	assert_says(&err, "'job'");
 	assert_says(&err, "whether others hold it is not known");
 	/* The chores go on with the fence. */
-	fake_always(FAKE_FENCE, normal);
-	fake_pass_await(FAKE_FENCE, fake_count(FAKE_FENCE) + 1);
-	end(client, lock);
+	chores_fence();
 }
 
 FAKE("a wait for a silent server is no wait for others")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	SETTLED_JOB(ROWLOCK_ROW);
 	struct fake_person *bob = fake_person();
 
 	fake_row_lock("job");
 	fake_always(FAKE_RESUME, pending);
-	fake_always(FAKE_FENCE, no_answer_for_long);
+	/* The fences of the chores take no time from the wait. */
+	fake_always(FAKE_FENCE, no_answer);
+	fake_next(FAKE_FENCE, no_answer_for_long);
+	/* It is up in the pause after its own fence. */
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock,
-		  client->row_slice_ms + 3 * client->call_timeout_ms);
+		  client->row_slice_ms + 2 * client->call_timeout_ms + 1);
 	fake_await(FAKE_ACQUIRE, 1);
 	fake_advance(client->row_slice_ms + client->call_timeout_ms);
 	fake_await(FAKE_FENCE, 1);
 	assert_code(fake_pass_hear(bob, &err), ROWLOCK_ECONNECT, &err);
 	assert_says(&err, "no answer from");
 	fake_person_end(bob);
-	fake_always(FAKE_FENCE, normal);
-	fake_pass_await(FAKE_FENCE, fake_count(FAKE_FENCE) + 1);
-	end(client, lock);
+	chores_fence();
 }
 
 FAKE("a wait that cannot be killed is taken back all the same")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	SETTLED_JOB(ROWLOCK_ROW);
 
 	fake_row_lock("job");
 	/* The waiter's own, then the one that would carry the KILL. */
@@ -260,13 +250,11 @@ FAKE("a wait that cannot be killed is taken back all the same")
 	assert_code(wait_in_vain(lock, &err), ROWLOCK_ETIMEDOUT, &err);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 0);
 	assert_int_equal(fake_count(FAKE_RESUME), 1);
-	end(client, lock);
 }
 
 FAKE("a lock that came with the kill goes with its connection")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	SETTLED_JOB(ROWLOCK_ROW);
 
 	fake_row_lock("job");
 	fake_next(FAKE_RELEASE, no_answer);
@@ -275,14 +263,12 @@ FAKE("a lock that came with the kill goes with its connection")
 	assert_int_equal(fake_lent(RLK_BAY_ROW), 0);
 	fake_row_unlock("job");
 	waits_and_gets_it(lock);
-	end(client, lock);
 }
 
 FAKE("a grant that cannot be confirmed is none")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct fake_person *bob = fake_person();
+	SETTLED_JOB(ROWLOCK_ROW);
+	FAKE_PERSON(bob);
 
 	fake_row_unlock("job");
 	/* A third of the bound, and it may be over already. */
@@ -294,16 +280,13 @@ FAKE("a grant that cannot be confirmed is none")
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
 	assert_true(fake_row("job") == fake_call(FAKE_ACQUIRE, 1).conn);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
-	fake_person_end(bob);
-	end(client, lock);
 }
 
 /* --------------------------------------------------- a holder's calls */
 
 FAKE("a release that is always in the way goes to the chores")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	SETTLED_JOB(ROWLOCK_LEASE);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_RELEASE, (struct fake_answer){ .given = true,
@@ -317,13 +300,11 @@ FAKE("a release that is always in the way goes to the chores")
 	assert_int_not_equal(fake_lease("job"), 0);
 	fake_always(FAKE_RELEASE, normal);
 	waits_and_gets_it(lock);
-	end(client, lock);
 }
 
 FAKE("calls without an answer say so")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	SETTLED_JOB(ROWLOCK_LEASE);
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -339,13 +320,11 @@ FAKE("calls without an answer say so")
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_RELEASE), 2);
 	assert_int_equal(fake_lease("job"), 0);
-	end(client, lock);
 }
 
 FAKE("a draw that never gets an answer ends at the deadline")
 {
-	struct rowlock_client *client = settled_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	SETTLED_JOB(ROWLOCK_LEASE);
 	uint64_t token;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -357,7 +336,6 @@ FAKE("a draw that never gets an answer ends at the deadline")
 	assert_true(fake_count(FAKE_DRAW) > 1);
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_ok(rowlock_release(lock, &err));
-	end(client, lock);
 }
 
 CASE_MAIN(case_main)
