@@ -169,7 +169,7 @@ enum rlk_fault rlk_attempt_make_sure(struct rlk_conn *conn,
 	return rlk_sure_fail(conn, "release", reterr);
 }
 
-static enum rlk_fault delete_rows(struct rlk_conn *conn,
+enum rlk_fault rlk_attempt_delete(struct rlk_conn *conn,
 				  const struct rlk_request *request,
 				  uint64_t *ret_removed,
 				  struct rowlock_errinfo *reterr)
@@ -197,7 +197,8 @@ enum rlk_fault rlk_attempt_release(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
 	uint64_t removed = 0;
-	enum rlk_fault fault = delete_rows(conn, request, &removed, reterr);
+	enum rlk_fault fault =
+	    rlk_attempt_delete(conn, request, &removed, reterr);
 
 	if (fault)
 		return fault;

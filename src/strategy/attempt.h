@@ -64,6 +64,12 @@ enum rlk_fault rlk_attempt_confirm(struct rlk_conn *conn,
 				   bool *ret_found,
 				   struct rowlock_errinfo *reterr);
 
+/** Delete the rows of @request that are there. */
+enum rlk_fault rlk_attempt_delete(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  uint64_t *ret_removed,
+				  struct rowlock_errinfo *reterr);
+
 /** A statement that was to change the request's rows has changed none:
  *  rlk_sure_gone(). */
 enum rlk_fault rlk_attempt_make_sure(struct rlk_conn *conn,

@@ -29,6 +29,7 @@
 #include "strategy/attempt.h"
 #include "strategy/bell.h"
 #include "strategy/lease_private.h"
+#include "strategy/plea.h"
 #include "strategy/strategy.h"
 
 #include <rowlock/semaphore.h>
@@ -250,7 +251,7 @@ static enum rlk_fault permits_release(struct rlk_conn *conn,
 		*ret_found = false;
 		return RLK_DONE;
 	}
-	return rlk_attempt_release(conn, request, ret_found, reterr);
+	return rlk_plea_release(conn, request, ret_found, reterr);
 }
 
 static enum rlk_fault permits_make(struct rlk_conn *conn,
@@ -458,6 +459,9 @@ enum rlk_fault rlk_permits_set(struct rlk_conn *conn, const char *name,
 {
 	const struct rlk_value params[] = { rlk_text(name), rlk_u64(permits) };
 	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_stmt_run(conn, &set, params, &reply, reterr);
 
-	return rlk_stmt_run(conn, &set, params, &reply, reterr);
+	if (!fault)
+		rlk_plea_hear(conn, name);
+	return fault;
 }

@@ -30,7 +30,8 @@
  * does not jump it.
  *
  * Permits have no holder that rings: there the first in line asks until it is
- * granted, and then lets the bell go (strategy/permits.h).
+ * granted, and then lets the bell go (strategy/permits.h); meanwhile a release
+ * wakes it (dozing.c).
  *
  * Rows have a line of their own, with their own connections (row_line.c).
  *
@@ -210,6 +211,14 @@ static int64_t look_at(const struct rlk_asking *asking, int64_t now)
 						       : asking->look.at_ms;
 }
 
+/* The server tells of the end of a row's holder, but not that it is an old
+ * server. The holders of permits are the business of the first in line. */
+static bool looks(const struct rlk_asking *asking)
+{
+	return !asking->name->strategy->pins_connection &&
+	       !asking->name->strategy->counted;
+}
+
 /* Wait for the bell until the caller's time is up, or the next look is due. */
 static enum rlk_fault stand(struct rlk_asking *asking,
 			    struct rlk_bell_turn *ret_turn)
@@ -222,11 +231,8 @@ static enum rlk_fault stand(struct rlk_asking *asking,
 
 	if (!asking->look.at_ms)
 		asking->look.at_ms = rlk_after(now, LOOK_SOON_MS);
-	/* The server tells of the end of a row's holder, but not that it is an
-	 * old server. */
-	asking->look.at_ms = asking->name->strategy->pins_connection
-				 ? rlk_after(now, RLK_LOOK_MOST_MS)
-				 : look_at(asking, now);
+	asking->look.at_ms = looks(asking) ? look_at(asking, now)
+					   : rlk_after(now, RLK_LOOK_MOST_MS);
 	if (asking->look.at_ms < until)
 		until = asking->look.at_ms;
 	rlk_conn_set_until(asking->conn, until);
@@ -293,8 +299,7 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 	enum rlk_fault fault = stand(asking, &turn);
 
 	/* The last look at a lease tells. */
-	if (asking->name->strategy->pins_connection &&
-	    (fault == RLK_DONE || fault == RLK_PENDING))
+	if (!looks(asking) && (fault == RLK_DONE || fault == RLK_PENDING))
 		asking->error.code = 0;
 	switch (fault) {
 	case RLK_DONE:
@@ -384,19 +389,13 @@ static void plan_next(struct rlk_asking *asking,
 
 /* The name is free, and the connection that has the bell may be about to ask.
  * If it is still free at the next look, and the bell where it was, that one
- * does not ask: take the name. Free permits may be too few for the first in
- * line. */
+ * does not ask: take the name. */
 static void see_free(struct rlk_asking *asking, uint64_t bell)
 {
 	bool same = asking->look.free && asking->look.idle_bell == bell &&
 		    bell != RLK_BELL_PASSES &&
 		    bell != rlk_conn_id(asking->conn);
 
-	if (asking->name->strategy->counted) {
-		asking->look.at_ms =
-		    rlk_after(rlk_now(asking->client->clock), RLK_LOOK_MOST_MS);
-		return;
-	}
 	asking->look.free = !same;
 	asking->look.idle_bell = bell;
 	asking->look.at_ms =
@@ -453,8 +452,7 @@ enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking)
 		return refuse(asking, "there are no user-level locks");
 	step = wait_for_bell(asking);
 	if (asking->spot.line != RLK_LINE_STANDS ||
-	    rlk_doorbell_is_late(asking) ||
-	    asking->name->strategy->pins_connection ||
+	    rlk_doorbell_is_late(asking) || !looks(asking) ||
 	    rlk_now(asking->client->clock) < asking->look.at_ms)
 		return step;
 	return look(asking);

@@ -10,12 +10,14 @@
 #include "group/commit.h"
 #include "wait/doorbell.h"
 #include "wait/handover.h"
+#include "wait/pleading.h"
 #include "wait/rounds.h"
 
 #define FIRST_DELAY_MS 2     /* it doubles */
 #define FAILED_DELAY_MS 1000 /* between tries of a server that is away */
 
-/* Permits have no bell, and all others stand behind the one that asks. */
+/* Permits have no bell, and all others stand behind the one that asks; from
+ * then on it pleads (pleading.c). */
 #define FIRST_IN_LINE_MS 20
 
 /* A reader in a lane that a newcomer keeps out is one of several. */
@@ -71,11 +73,36 @@ static uint64_t longest(const struct rlk_asking *asking)
 		   : RLK_POLL_DELAY_MS;
 }
 
+static int64_t end_of(const struct rlk_waiter *waiter)
+{
+	return waiter->wish.try ? waiter->give_up_ms : waiter->until_ms;
+}
+
+bool rlk_pause_until(struct rlk_asking *asking, int64_t at_ms, bool *ret_handed)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&asking->client->mutex);
+	struct rlk_waiter *waiter = asking->waiter;
+	bool woken;
+
+	if (end_of(waiter) < at_ms)
+		at_ms = end_of(waiter);
+	/* A request in doubt must be cleared up first. */
+	waiter->idle = !asking->doubt.unsure;
+	while (!rlk_waiter_over_locked(waiter) && !waiter->freed &&
+	       !waiter->handed && rlk_now(asking->client->clock) < at_ms)
+		rlk_waiter_sleep_locked(waiter, at_ms);
+	waiter->idle = false;
+	if (waiter->freed)
+		asking->delay_ms = 0;
+	woken = rlk_waiter_over_locked(waiter) || waiter->freed;
+	waiter->freed = false;
+	*ret_handed = rlk_handed_over_locked(waiter);
+	return !woken && !*ret_handed;
+}
+
 bool rlk_pause(struct rlk_asking *asking)
 {
-	struct rlk_waiter *waiter = asking->waiter;
-	int64_t end_ms =
-	    waiter->wish.try ? waiter->give_up_ms : waiter->until_ms;
 	uint64_t limit = longest(asking);
 	bool handed;
 	int64_t at;
@@ -86,6 +113,8 @@ bool rlk_pause(struct rlk_asking *asking)
 		rlk_spot_leave(asking);
 	if (!rlk_spot_had(asking))
 		rlk_put_conn(asking);
+	if (rlk_may_plead(asking))
+		return rlk_plead(asking);
 	asking->delay_ms =
 	    asking->delay_ms ? asking->delay_ms * 2 : FIRST_DELAY_MS;
 	if (asking->delay_ms > limit)
@@ -95,20 +124,7 @@ bool rlk_pause(struct rlk_asking *asking)
 	/* Jitter, so that clients that collided do not collide again. */
 	at = rlk_after(rlk_now(asking->client->clock),
 		       asking->delay_ms / 2 + rlk_random() % asking->delay_ms);
-	if (end_ms < at)
-		at = end_ms;
-	rlk_mutex_lock(&asking->client->mutex);
-	/* A request in doubt must be cleared up first. */
-	waiter->idle = !asking->doubt.unsure;
-	while (!rlk_waiter_over_locked(waiter) && !waiter->freed &&
-	       !waiter->handed && rlk_now(asking->client->clock) < at)
-		rlk_waiter_sleep_locked(waiter, at);
-	waiter->idle = false;
-	if (waiter->freed)
-		asking->delay_ms = 0;
-	waiter->freed = false;
-	handed = rlk_handed_over_locked(waiter);
-	rlk_mutex_unlock(&asking->client->mutex);
+	rlk_pause_until(asking, at, &handed);
 	return handed;
 }
 

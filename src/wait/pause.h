@@ -11,6 +11,11 @@
  *  Returns true if a hold of ours was handed to it meanwhile. */
 bool rlk_pause(struct rlk_asking *asking);
 
+/** Sleep until @at_ms. Returns false if the waiter has to go, may ask at once,
+ *  or was handed a hold of ours: *@ret_handed. */
+bool rlk_pause_until(struct rlk_asking *asking, int64_t at_ms,
+		     bool *ret_handed);
+
 /** Let others ask first, if our threads have had the name for a turn. */
 void rlk_step_back(struct rlk_asking *asking);
 

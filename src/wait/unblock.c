@@ -18,12 +18,14 @@
 
 #include "db/conn_fence.h"
 #include "strategy/bell.h"
+#include "strategy/plea.h"
 #include "strategy/sides.h"
 
 #define PATIENCE_MS 300
 
 /* A line that a break may leave behind a bell: that of a lease, and that of
- * readers and writers. Permits have no holder with a bell. */
+ * readers and writers. Permits have no holder with a bell: there the first in
+ * line pleads. */
 struct line {
 	unsigned int slot;
 	uint64_t owner; /* the connection that has the bell; 0: none */
@@ -71,6 +73,7 @@ void rlk_unblock(struct rowlock_client *client, struct rlk_conn *conn,
 
 	if (client->many_writers || client->bells_refused)
 		return;
+	rlk_plea_hear(conn, name);
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(lines); i++) {
 		struct rlk_request request =
 		    request_of(client, &lines[i], name);

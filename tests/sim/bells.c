@@ -32,8 +32,9 @@ struct sim_bell {
 
 struct sim_bell_counts sim_bell_counts;
 
-/* Leases, rows, read/write locks and semaphores have bells of their own. */
-#define BELLS (4 * SIM_NAMES)
+/* Leases, rows, read/write locks and semaphores have bells of their own, and
+ * the last the lock that tells of a plea. */
+#define BELLS (5 * SIM_NAMES)
 static struct sim_bell bells[BELLS];
 
 void sim_bells_begin(void)
@@ -288,6 +289,11 @@ uint64_t sim_bell_owner(const struct sim_session *session, unsigned int number)
 	const struct sim_bell *bell = param(session, number);
 
 	return bell->owner ? bell->owner->id : 0;
+}
+
+bool sim_bell_is_used(const char *text)
+{
+	return bell_of(text)->owner != NULL;
 }
 
 unsigned int sim_bell_ghosts(void)

@@ -515,6 +515,8 @@ static bool lease_matches(const struct sim_request *request,
 		       lease->expires_us <= request->started_us;
 	case SIM_IF_NO_SESSION:
 		return !sim_session_row(lease->session);
+	case SIM_IF_NOBODY_PLEADS:
+		return !sim_bell_is_used(param->text);
 	default:
 		sim_violation("a DELETE of leases by a column that they do "
 			      "not have");

@@ -144,6 +144,18 @@ void sim_permits_guess(struct sim_session *session)
 		sim_permits_acquire(session);
 }
 
+void sim_permits_count(struct sim_session *session)
+{
+	unsigned int name = sim_param_name(&session->request, 0);
+	struct rlk_value *cells;
+
+	if (!sim_tables.permits[name])
+		return;
+	cells = sim_answer_row(&session->answer, 2);
+	cells[0] = rlk_u64(sim_tables.permits[name]);
+	cells[1] = rlk_u64(sim_permits_used(name, 0));
+}
+
 /* ------------------------------------------------------------- the number */
 
 static void change(unsigned int name, uint64_t permits)

@@ -240,6 +240,16 @@ static const struct pattern patterns[] = {
 	{ SIM_RAISE_FLOOR, "raise-floor", "UPDATE lock_token_floor SET token = "
 	  "?, raised_at = UTC_TIMESTAMP(6) WHERE id = 1 AND token < ?", NULL,
 	  NULL },
+	{ SIM_PLEA_MAKE, "plead", "INSERT INTO lock_token (strategy, name, "
+	  "token, drawn_at) VALUES ('permits', ?, 1, UTC_TIMESTAMP(6)) ON "
+	  "DUPLICATE KEY UPDATE drawn_at = VALUES(drawn_at)", NULL, NULL },
+	{ SIM_PLEA_LOOK, "look-at-plea", "SELECT token FROM lock_token WHERE "
+	  "strategy = 'permits' AND name = ?", NULL, NULL },
+	{ SIM_PLEA_COUNT, "count-permits", "SELECT q.permits, (SELECT COUNT(*) "
+	  "FROM business_lease l WHERE l.name = q.name AND l.slot BETWEEN 1 "
+	  "AND 1073741823) FROM lock_permits q WHERE q.name = ?", NULL, NULL },
+	{ SIM_PLEA_HEAR, "hear-plea", "DELETE FROM lock_token WHERE strategy = "
+	  "'permits' AND name = ?", NULL, NULL },
 	{ SIM_DROP_TOKEN, "drop-token", "DELETE FROM lock_token WHERE ", NULL,
 	  NULL },
 	{ SIM_SESSION_OPEN, "open-session", "INSERT INTO lease_session (id, "
@@ -297,6 +307,7 @@ static const struct {
 	{ SIM_IF_ID, "id = ?" },
 	{ SIM_IF_BEAT, "beat = ?" },
 	{ SIM_IF_KEEP, "breaks > 4294967295" },
+	{ SIM_IF_NOBODY_PLEADS, "IS_USED_LOCK(?) IS NULL" },
 	{ SIM_IF_EXPIRED, "expires_at <= UTC_TIMESTAMP(6)" },
 	{ SIM_IF_NO_SESSION, "NOT EXISTS (SELECT 1 FROM lease_session s "
 	  "WHERE s.id = session)" },
@@ -361,6 +372,9 @@ static const struct {
 	  PERMITS, NULL, { 0, 1, 2 } },
 	{ SIM_DELETE_LEASE, "delete-some", "DELETE l FROM business_lease l "
 	  "FORCE INDEX (PRIMARY) WHERE " PERMITS, NULL, { 0, 1, 2 } },
+	{ SIM_DELETE_LEASE, "delete-some-quietly", "DELETE l FROM "
+	  "business_lease l FORCE INDEX (PRIMARY) WHERE " PERMITS " AND "
+	  "IS_USED_LOCK(ELT(1, {?3|, })) IS NULL", NULL, { 0, 1, 2, 3 } },
 	{ SIM_KEEP_BEAT, "beat-keeps", "UPDATE lease_session k FORCE INDEX "
 	  "(PRIMARY) JOIN lease_session c ON c.id = k.breaks SET k.ttl = "
 	  "IF(k.expires_at <= UTC_TIMESTAMP(6) + INTERVAL c.ttl * 1000 "
@@ -474,6 +488,8 @@ static const struct {
 	{ { SIM_IF_EXPIRED, 0 }, "l.expires_at <= UTC_TIMESTAMP(6)", false },
 	{ { SIM_IF_NO_SESSION, 0 }, "NOT EXISTS (SELECT 1 FROM lease_session s "
 	  "WHERE s.id = l.session)", false },
+	{ { SIM_IF_NOBODY_PLEADS, 3 },
+	  "IS_USED_LOCK(ELT(1, {?3|, })) IS NULL", false },
 	{ { SIM_IF_ID, 0 }, "s.id IN ({?0|, })", false },
 	{ { SIM_IF_EXPIRED, 0 }, "s.expires_at <= UTC_TIMESTAMP(6)", false },
 	{ { SIM_IF_BEAT, 1 }, "{(s.id = ?0 AND s.beat = ?1)| OR }", true },

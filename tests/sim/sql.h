@@ -36,6 +36,8 @@ enum sim_verb {
 	SIM_LOOK_PERMITS,
 	SIM_LOOK_CANDIDATES,
 	SIM_LEASES_OF_NAME,
+	SIM_PLEA_LOOK,
+	SIM_PLEA_COUNT,
 	SIM_PRESENT,
 	SIM_COUNT,      /* of an attempt: how many rows are there, */
 	SIM_COUNT_LIVE, /* and have a session */
@@ -106,6 +108,8 @@ enum sim_verb {
 	SIM_CLAIM_TAKE,
 	SIM_CLAIM_KEEP,
 	SIM_DROP_TOKEN,
+	SIM_PLEA_MAKE,
+	SIM_PLEA_HEAR,
 	SIM_SESSION_OPEN,
 	SIM_BEAT,
 	SIM_BREAK,
@@ -142,6 +146,7 @@ enum sim_test {
 	SIM_IF_PAST,
 	SIM_IF_FLOOR,
 	SIM_IF_NO_LEASE,
+	SIM_IF_NOBODY_PLEADS,
 };
 
 struct sim_condition {

@@ -340,6 +340,21 @@ static void keep_claim(struct sim_session *session)
 	session->answer.affected = 1;
 }
 
+static void look_at_plea(struct sim_session *session)
+{
+	if (sim_tables.pleaded[sim_param_name(&session->request, 0)])
+		sim_answer_row(&session->answer, 1)[0] = rlk_u64(1);
+}
+
+static void change_plea(struct sim_session *session)
+{
+	bool *plea = &sim_tables.pleaded[sim_param_name(&session->request, 0)];
+	bool makes = session->request.op->verb == SIM_PLEA_MAKE;
+
+	session->answer.affected = makes ? 1 + *plea : *plea;
+	*plea = makes;
+}
+
 static void break_lease(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
@@ -587,6 +602,10 @@ bool sim_execute(struct sim_session *session)
 		[SIM_RAISE_LEASE] = raise_token,
 		[SIM_RAISE_ROW] = raise_token,
 		[SIM_RAISE_FLOOR] = raise_floor,
+		[SIM_PLEA_LOOK] = look_at_plea,
+		[SIM_PLEA_COUNT] = sim_permits_count,
+		[SIM_PLEA_MAKE] = change_plea,
+		[SIM_PLEA_HEAR] = change_plea,
 		[SIM_CLAIM_LOOK] = look_at_claim,
 		[SIM_STILL_LEASE] = sim_lease_present,
 		[SIM_STILL_SESSION] = find_sessions,

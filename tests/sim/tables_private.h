@@ -92,6 +92,7 @@ void sim_permits_look(struct sim_session *session);
 void sim_permits_meet(struct sim_session *session, size_t first);
 void sim_permits_acquire(struct sim_session *session);
 void sim_permits_guess(struct sim_session *session);
+void sim_permits_count(struct sim_session *session);
 void sim_permits_make(struct sim_session *session);
 void sim_permits_set(struct sim_session *session);
 
@@ -126,6 +127,7 @@ void sim_bell_ring_after(struct sim_session *session);
 /** As the last thing that an INSERT does. Tells whether the session has it. */
 bool sim_bell_take(struct sim_session *session);
 /** Of the bell that is parameter @number. 0: nobody. */
+bool sim_bell_is_used(const char *text);
 uint64_t sim_bell_owner(const struct sim_session *session, unsigned int number);
 
 #endif

@@ -71,6 +71,10 @@ enum fake_op {
 	FAKE_RING,        /* by itself; .name */
 	FAKE_RING_OPEN,   /* ring, and open the gate meanwhile; .name */
 	FAKE_LEAVE_LANE,  /* .name; .id is the lane */
+	FAKE_PLEA_MAKE,
+	FAKE_PLEA_LOOK,
+	FAKE_PLEA_COUNT, /* is there room? */
+	FAKE_PLEA_END,
 	FAKE_BREAK_ROW,
 	FAKE_CLAIM_LOOK, /* whose turn it is to reap */
 	FAKE_CLAIM_TAKE,
@@ -257,6 +261,10 @@ void fake_bell_take(const char *name);
 void fake_bell_ring(const char *name);
 /** The server ends the connection that has it. */
 void fake_bell_hang_up(const char *name);
+/** A release hears each plea. */
+void fake_plea_hear(void);
+/** How many the client has. */
+unsigned int fake_pleading(void);
 /** How many bells the client has. */
 unsigned int fake_bells(void);
 /** Wait until so many stand in line for it. */

@@ -39,6 +39,8 @@ struct rlk_conn {
 	bool stands;             /* in that one's line, */
 	struct rlk_list place;   /* here, */
 	int64_t stands_until_ms; /* by the server's time */
+	bool pleads;             /* releases look for its plea, */
+	bool heard;              /* and one has found it */
 	bool killed;             /* its statement was ended by KILL QUERY */
 };
 

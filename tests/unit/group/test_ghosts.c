@@ -68,7 +68,8 @@ FAKE("permits are left to the first in line")
 	struct rlk_strategy counted = permits();
 	_cleanup_(end) struct one bob = behind_a_ghost(&counted);
 
-	fake_pass_await(FAKE_LOOK, 3);
+	fake_pass_await(FAKE_BELL_RESUME, 3);
+	assert_int_equal(fake_count(FAKE_LOOK), 0);
 	assert_int_equal(fake_bell_line("job"), 1);
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
 	assert_int_equal(fake_count(FAKE_KILL_QUERY), 0);
