@@ -1,40 +1,16 @@
 # SPDX-License-Identifier: MIT
 """rowlock metrics: what it counts, says and exits with."""
 import os
-import re
 import shutil
 import subprocess
 import sys
 
 import harness
 from harness import ToolTest, patience
+from metrics_text import parsed
 from own_server import OwnServer
 
 TOOL = os.environ.get("ROWLOCK_TOOL", "rowlock")
-LABELS = {"strategy", "kind", "state", "result", "class"}
-LINE = re.compile(r'^(rowlock_[a-z_]+)(?:\{((?:[a-z]+="[\w./:-]+",?)+)\})? '
-                  r'(-?[0-9]+(?:\.[0-9]+)?)$')
-
-
-def parsed(text):
-    """Each line's number, by its name and labels; each has a head of its own."""
-    heads, found = {}, {}
-    for line in text.splitlines():
-        if line.startswith("# "):
-            _, what, name, *rest = line.split(" ")
-            assert what in ("HELP", "TYPE") and rest, line
-            heads.setdefault(name, []).append(what)
-            continue
-        match = LINE.match(line)
-        assert match, line
-        labels = dict(re.findall(r'(\w+)="([^"]*)"', match[2] or ""))
-        assert set(labels) <= LABELS, line
-        assert heads.get(match[1]) == ["HELP", "TYPE"], line
-        key = (match[1], *labels.values())
-        assert key not in found, line
-        found[key] = float(match[3])
-    assert {key[0] for key in found} == set(heads), heads
-    return found
 
 
 class Usage(ToolTest):
