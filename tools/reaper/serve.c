@@ -24,6 +24,7 @@
 
 #include "common/pace.h"
 #include "common/report.h"
+#include "common/text.h"
 #include "metrics/exposition.h"
 #include "page.h"
 
@@ -84,6 +85,7 @@ static int address_of(const char *at, struct sockaddr_storage *ret_address)
 	const char *port = colon ? colon + 1 : at;
 	char host[64] = "127.0.0.1";
 	struct addrinfo *found;
+	unsigned int number;
 	int r;
 
 	if (colon) {
@@ -97,7 +99,8 @@ static int address_of(const char *at, struct sockaddr_storage *ret_address)
 			return EAI_NONAME;
 		snprintf(host, sizeof(host), "%.*s", (int) length, at);
 	}
-	if (!*port)
+	/* getaddrinfo() cuts a number that is too large. */
+	if (!text_number(port, 0, UINT16_MAX, &number))
 		return EAI_SERVICE;
 	r = getaddrinfo(host, port, &hints, &found);
 	if (r == 0) {
