@@ -168,9 +168,24 @@ class Serve(OwnServer):
 
     def test_slow_clients_keep_nobody_out_and_no_pass(self):
         process = self.daemon("-i", "100ms")
-        for _ in range(150):
-            self.raw(b"GET /metr")
-        self.passes_go_on()
+        peers = [self.raw(b"GET /metr") for _ in range(150)]
+        over = threading.Event()
+
+        def drip():
+            """None of them is silent for so long that it is ended for that."""
+            while not over.wait(0.5):
+                for peer in peers:
+                    try:
+                        peer.sendall(b"i")
+                    except OSError:
+                        pass  # it was ended for another
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            self.passes_go_on()
+        finally:
+            over.set()
+            thread.join()
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(patience()), 0)
         self.assertNotIn("without an answer", process.stderr.read())
