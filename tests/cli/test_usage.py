@@ -14,8 +14,7 @@ from harness import (CLI, EBUSY, ENOTHELD, ETIMEDOUT, ECONNECT, EINVAL, MIGRATE,
 
 TOOLS = os.path.join(harness.HERE, "..", "..", "tools")
 COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "ping",
-            "doctor", "break",
-            "reap")
+            "doctor", "metrics", "break", "reap")
 
 
 class Usage(ToolTest):

@@ -99,11 +99,6 @@ bool command_strategy(const char *argument, enum rowlock_strategy *ret)
 	return true;
 }
 
-const char *strategy_word(enum rowlock_strategy strategy)
-{
-	return strategy == ROWLOCK_ROW ? "row" : "lease";
-}
-
 struct rowlock_client_options command_client_options(
     const struct common *common)
 {

@@ -13,6 +13,7 @@
 #include "base/macro.h"
 #include "common/connection.h"
 #include "common/suggest.h"
+#include "common/terms.h"
 
 /** Exit codes; others are the child's own. */
 enum {
@@ -48,6 +49,7 @@ int cmd_elect(int argc, char **argv, struct common *common);
 int cmd_hold(int argc, char **argv, struct common *common);
 int cmd_jobs(int argc, char **argv, struct common *common);
 int cmd_list(int argc, char **argv, struct common *common);
+int cmd_metrics(int argc, char **argv, struct common *common);
 int cmd_permits(int argc, char **argv, struct common *common);
 int cmd_ping(int argc, char **argv, struct common *common);
 int cmd_reap(int argc, char **argv, struct common *common);
@@ -81,9 +83,6 @@ int command_time(const char *command, const char *option, const char *argument,
 
 /** Read "row" or "lease". Returns false, and reports, otherwise. */
 bool command_strategy(const char *argument, enum rowlock_strategy *ret);
-
-/** The word for a strategy. */
-const char *strategy_word(enum rowlock_strategy strategy);
 
 /** The client options of a command: the defaults, and the log if verbose. */
 struct rowlock_client_options command_client_options(

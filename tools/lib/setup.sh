@@ -37,6 +37,8 @@ command ps procps
 command openssl openssl optional
 file /usr/lib/python3/dist-packages/pymysql/__init__.py python3-pymysql optional
 module libsystemd libsystemd-dev optional
+module libmicrohttpd libmicrohttpd-dev optional
+command promtool prometheus optional
 command scdoc scdoc optional
 command musl-gcc musl-tools optional
 command abidiff abigail-tools optional

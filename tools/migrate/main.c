@@ -26,6 +26,7 @@
 #include "config/where.h"
 #include "db/advice.h"
 #include "db/connect.h"
+#include "metrics/target.h"
 
 #define CONNECT_MS 60000
 #define IDLE_S 3600
@@ -370,20 +371,9 @@ static void connect_to_server(struct line *line)
 	int code;
 
 	write_keys(line, &keys);
-	*target = (struct rlk_conn_target){
-		.sources = { .arguments = *keys.text ? keys.text : NULL,
-			     .dsn = connection->dsn,
-			     .no_files =
-				 connection->flags & ROWLOCK_NO_DEFAULTS,
-			     .file = connection->defaults_file,
-			     .extra_file = line->extra_file,
-			     .group = "rowlock",
-			     .suffix = connection->group_suffix },
-		.unverified_auth = (char *) connection->unverified_auth,
-		.flags = connection->flags,
-		.program = "rowlock-migrate",
-		.clock = rlk_clock_real(),
-	};
+	*target = connection_target(connection, "rowlock-migrate");
+	target->sources.arguments = *keys.text ? keys.text : NULL;
+	target->sources.extra_file = line->extra_file;
 	code = rlk_conn_open(target, &profile, rlk_now(target->clock) + ms,
 			     &run->conn, &error);
 	rlk_secret_fini(&keys);

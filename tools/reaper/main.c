@@ -28,6 +28,7 @@
 #include "common/suggest.h"
 #include "common/text.h"
 #include "notify.h"
+#include "serve.h"
 #include "worker.h"
 
 /* How long a stop waits for the statement that is under way. */
@@ -42,11 +43,21 @@ static const char help[] =
     "  -o, --once                 one pass, then exit\n"
     "  -i, --interval=TIME        between two passes (60s; 100ms to 24h)\n"
     "  -b, --batch=N              rows looked up at a time (256)\n"
+    "      --metrics=[ADDRESS:]PORT\n"
+    "                             serve /metrics for Prometheus, and a page "
+    "for\n"
+    "                             people, here; by default on this host only\n"
+    "      --class=PATTERN=CLASS  in /metrics, names that match are in CLASS;\n"
+    "                             others are in 'other'; up to 64 times\n"
     "  -v, --verbose              log more\n"
     "  -h, --help                 this text\n"
     "  -V, --version              the version\n\n";
 
+enum { OPTION_METRICS = 1, OPTION_CLASS };
+
 static const struct option options[] = {
+	{ "metrics", required_argument, NULL, OPTION_METRICS },
+	{ "class", required_argument, NULL, OPTION_CLASS },
 	{ "once", no_argument, NULL, 'o' },
 	{ "interval", required_argument, NULL, 'i' },
 	{ "batch", required_argument, NULL, 'b' },
@@ -61,6 +72,33 @@ static int refuse(const char *what, const char *argument)
 {
 	report(ROWLOCK_LOG_ERROR,
 	       "'%s' is not %s; see 'rowlock-reaperd --help'", argument, what);
+	return EXIT_MISUSED;
+}
+
+static int take_metrics(struct worker_config *config)
+{
+	config->metrics = optarg;
+	if (!SERVE_IS_BUILT) {
+		report(ROWLOCK_LOG_ERROR,
+		       "--metrics: this rowlock-reaperd was built without "
+		       "libmicrohttpd; use one with it, or 'rowlock metrics'");
+		return EXIT_MISUSED;
+	}
+	if (serve_understands(optarg))
+		return -1;
+	return refuse("[ADDRESS:]PORT, as 9188, 10.0.0.1:9188 or [::1]:9188",
+		      optarg);
+}
+
+static int take_class(struct worker_config *config)
+{
+	const char *wrong = classes_add(&config->classes, optarg);
+
+	if (!wrong)
+		return -1;
+	report(ROWLOCK_LOG_ERROR,
+	       "--class: '%s' is %s; see 'rowlock-reaperd --help'", optarg,
+	       wrong);
 	return EXIT_MISUSED;
 }
 
@@ -81,6 +119,10 @@ static int take_option(struct worker_config *config, bool *once, int option)
 		if (text_number(optarg, 1, 500, &config->batch))
 			return -1;
 		return refuse("a batch from 1 to 500", optarg);
+	case OPTION_METRICS:
+		return take_metrics(config);
+	case OPTION_CLASS:
+		return take_class(config);
 	case 'v':
 		config->verbose = true;
 		return -1;
@@ -120,6 +162,12 @@ static int parse(struct worker_config *config, bool *once, int argc,
 		       "'%s': no argument is needed; see --help", argv[optind]);
 		return EXIT_MISUSED;
 	}
+	if (*once && config->metrics) {
+		report(ROWLOCK_LOG_ERROR,
+		       "--once and --metrics exclude each other: nobody could "
+		       "read them after the pass");
+		return EXIT_MISUSED;
+	}
 	if (*once && (config->connection.flags & ROWLOCK_OBSERVE_BEATS)) {
 		report(ROWLOCK_LOG_ERROR,
 		       "--once and --observe-beats exclude each other: to see "
@@ -153,7 +201,8 @@ static int block_signals(void)
 }
 
 /* Wait for a signal to stop, or for a worker that has given up. */
-static void listen_to_signals(struct worker *worker, int signals)
+static void listen_to_signals(struct worker *worker, struct serve *serve,
+			      int signals)
 {
 	struct pollfd fds[] = {
 		{ .fd = worker->done_fd, .events = POLLIN },
@@ -172,15 +221,36 @@ static void listen_to_signals(struct worker *worker, int signals)
 		if (info.ssi_signo != SIGHUP)
 			return;
 		worker_ask_reload(worker);
+		if (serve)
+			serve_ask_reload(serve);
 	}
+}
+
+/* Does not return if a thread still waits for the server: it uses everything,
+ * so nothing can be cleaned up. */
+static void stop(struct worker *worker, struct serve *serve)
+{
+	struct pollfd done = { .fd = worker->done_fd, .events = POLLIN };
+	uint64_t until = pace_now_ms() + STOP_MS;
+	char server[WORKER_SERVER_SIZE];
+
+	worker_ask_stop(worker);
+	if (pace_poll(&done, 1, STOP_MS) == 1 && serve_stop(serve, until)) {
+		worker_join(worker);
+		return;
+	}
+	worker_server(worker, server);
+	report(ROWLOCK_LOG_WARNING, "stopped without an answer from %s",
+	       server);
+	report_flush();
+	_exit(EXIT_SUCCESS);
 }
 
 static int run(const struct worker_config *config)
 {
-	struct pollfd done = { .events = POLLIN };
 	int signals = block_signals(), r;
-	char server[WORKER_SERVER_SIZE];
 	struct worker worker;
+	struct serve *serve = NULL;
 
 	r = signals < 0 ? -errno : worker_start(&worker, config);
 	if (r < 0) {
@@ -188,22 +258,17 @@ static int run(const struct worker_config *config)
 		       "cannot start: %s; nothing was removed", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	listen_to_signals(&worker, signals);
+	r = config->metrics &&
+	    !serve_start(config->metrics, config, &worker, &serve);
+	if (r == 0)
+		listen_to_signals(&worker, serve, signals);
 	notify_stopping();
-	worker_ask_stop(&worker);
-	done.fd = worker.done_fd;
-	if (pace_poll(&done, 1, STOP_MS) != 1) {
-		worker_server(&worker, server);
-		report(ROWLOCK_LOG_WARNING, "stopped without an answer from %s",
-		       server);
-		/* The worker still uses everything: no cleanup. */
-		report_flush();
-		_exit(EXIT_SUCCESS);
-	}
-	worker_join(&worker);
+	stop(&worker, serve);
 	close(signals);
 	if (worker.unusable)
 		return EX_CONFIG;
+	if (r != 0)
+		return EXIT_FAILURE;
 	report(ROWLOCK_LOG_INFO, "stopped");
 	return EXIT_SUCCESS;
 }

@@ -42,9 +42,9 @@ struct state {
 	unsigned int seed;
 	int trouble; /* the last pass's code; 0: it went well */
 	uint64_t retry_ms;
-	uint64_t removed; /* by all passes */
-	bool began;       /* one pass went well */
-	bool ready;       /* systemd was told so */
+	struct worker_passes passes;
+	bool began; /* one pass went well */
+	bool ready; /* systemd was told so */
 };
 
 /* A rowlock_log_fn. Each removal is a line, and a sign of life. */
@@ -71,18 +71,23 @@ static int open_client(const struct worker_config *config,
 			       reterr);
 }
 
+static uint64_t removed(const struct worker_passes *passes)
+{
+	return passes->evicted + passes->swept + passes->tokens;
+}
+
+/* Adds to @passes what it removed. */
 static int pass(struct rowlock_client *client, unsigned int batch,
-		uint64_t *removed, struct rowlock_errinfo *reterr)
+		struct worker_passes *passes, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_reap_options options = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	uint64_t total;
+	uint64_t began = pace_now_ms();
 	int r;
 
 	options.batch = batch;
 	r = rowlock_reap(client, &options, &result, reterr);
-	total = result.evicted + result.swept + result.tokens;
-	if (total > 0)
+	if (result.evicted + result.swept + result.tokens > 0)
 		report_event(JOURNAL_EVICTED, NULL, ROWLOCK_LOG_INFO,
 			     "evicted %" PRIu64 " sessions, swept %" PRIu64
 			     " leases, removed %" PRIu64 " tokens on %s",
@@ -93,7 +98,13 @@ static int pass(struct rowlock_client *client, unsigned int batch,
 		       "the minute of a pass is up, and there may be more on "
 		       "%s: the next one goes on from there",
 		       rowlock_client_server(client));
-	*removed += total;
+	passes->evicted += result.evicted;
+	passes->swept += result.swept;
+	passes->tokens += result.tokens;
+	if (r == 0) {
+		passes->ended_ms = pace_now_ms();
+		passes->took_ms = passes->ended_ms - began;
+	}
 	return r;
 }
 
@@ -124,15 +135,15 @@ enum worker_end worker_once(const struct worker_config *config)
 {
 	struct rowlock_client *client = NULL;
 	struct rowlock_errinfo error;
-	uint64_t removed = 0;
+	struct worker_passes passes = { .done = 0 };
 	int r;
 
 	r = open_client(config, &client, &error);
 	if (r == 0)
-		r = pass(client, config->batch, &removed, &error);
+		r = pass(client, config->batch, &passes, &error);
 	if (r < 0)
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
-	else if (removed == 0)
+	else if (removed(&passes) == 0)
 		report(ROWLOCK_LOG_INFO, "nothing to remove on %s",
 		       rowlock_client_server(client));
 	rowlock_client_free(client);
@@ -152,13 +163,26 @@ static void note_result(struct state *state, int code,
 		state->retry_ms = RETRY_MIN_MS;
 		state->began = true;
 		notify_status("Removed %" PRIu64 " rows so far",
-			      state->removed);
+			      removed(&state->passes));
 	} else if (code != state->trouble) {
 		report_event(JOURNAL_AWAY, NULL, ROWLOCK_LOG_WARNING,
 			     "%s; trying again until it works", error->message);
 		notify_status("Waiting: %s", error->message);
 	}
 	state->trouble = code;
+}
+
+static void note_passes(struct state *state, int code)
+{
+	struct worker *worker = state->worker;
+
+	if (code == 0)
+		state->passes.done++;
+	else
+		state->passes.failed++;
+	pthread_mutex_lock(&worker->mutex);
+	worker->passes = state->passes;
+	pthread_mutex_unlock(&worker->mutex);
 }
 
 static void work(struct state *state)
@@ -173,7 +197,8 @@ static void work(struct state *state)
 			know_server(state->worker, state->client);
 	}
 	if (r == 0)
-		r = pass(state->client, config->batch, &state->removed, &error);
+		r = pass(state->client, config->batch, &state->passes, &error);
+	note_passes(state, r);
 	if (r < 0 && !state->began && !is_passing(r)) {
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
 		state->worker->unusable = true;
@@ -284,6 +309,13 @@ void worker_server(struct worker *worker, char *ret_text)
 	pthread_mutex_lock(&worker->mutex);
 	snprintf(ret_text, WORKER_SERVER_SIZE, "%s",
 		 *worker->server ? worker->server : "the server");
+	pthread_mutex_unlock(&worker->mutex);
+}
+
+void worker_tell(struct worker *worker, struct worker_passes *ret_passes)
+{
+	pthread_mutex_lock(&worker->mutex);
+	*ret_passes = worker->passes;
 	pthread_mutex_unlock(&worker->mutex);
 }
 

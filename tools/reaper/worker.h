@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/connection.h"
+#include "metrics/classes.h"
 
 /** The options of the command line. */
 struct worker_config {
@@ -19,6 +20,16 @@ struct worker_config {
 	uint64_t interval_ms;
 	unsigned int batch;
 	bool verbose;
+	const char *metrics; /* where they are served; NULL: nowhere */
+	struct classes classes;
+};
+
+/** The work of all passes so far. */
+struct worker_passes {
+	uint64_t done, failed;
+	uint64_t evicted, swept, tokens; /* rows that were removed */
+	uint64_t ended_ms; /* the last that went well, by pace_now_ms() */
+	uint64_t took_ms;
 };
 
 /** Room for worker_server(). */
@@ -27,11 +38,13 @@ struct worker_config {
 struct worker {
 	const struct worker_config *config;
 	pthread_t thread;
-	pthread_mutex_t mutex; /* guards stop, reload and server */
+	pthread_mutex_t mutex; /* guards stop, reload, server and
+				  passes */
 	pthread_cond_t changed;
 	bool stop;
 	bool reload;
 	char server[WORKER_SERVER_SIZE]; /* "": none has answered yet */
+	struct worker_passes passes;
 	int done_fd;   /* readable once the thread is about to end */
 	bool unusable; /* it ended because retrying is useless */
 };
@@ -47,6 +60,9 @@ void worker_ask_reload(struct worker *worker);
 
 /** The name of its server in messages. */
 void worker_server(struct worker *worker, char *ret_text);
+
+/** The work of its passes so far. */
+void worker_tell(struct worker *worker, struct worker_passes *ret_passes);
 
 /** Await the thread's end and free what it used. */
 void worker_join(struct worker *worker);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "db/connect.h"
+#include "metrics/target.h"
 
 #define CONNECT_MS 5000
 #define STATEMENT_MS 10000
@@ -100,21 +101,9 @@ static void examine(struct patient *patient)
 
 void patient_examine(const struct common *common, struct findings *ret_findings)
 {
-	const struct connection *connection = &common->connection;
 	struct patient patient = {
 		.common = common,
-		.target = {
-			.sources = { .dsn = connection->dsn,
-				     .no_files = connection->flags &
-						 ROWLOCK_NO_DEFAULTS,
-				     .file = connection->defaults_file,
-				     .group = "rowlock",
-				     .suffix = connection->group_suffix },
-			.unverified_auth = (char *) connection->unverified_auth,
-			.flags = connection->flags,
-			.program = "rowlock",
-			.clock = rlk_clock_real(),
-		},
+		.target = connection_target(&common->connection, "rowlock"),
 	};
 
 	examine(&patient);

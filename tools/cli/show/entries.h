@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/terms.h"
+
 /** The most bytes of texts that are kept. A name held by all of a server's
  *  connections, of which there may be 100,000, has fewer. */
 #define ENTRIES_MOST (16 * 1024 * 1024)
@@ -55,18 +57,10 @@ void entry_put_json(const struct rowlock_entry *entry);
 /** One entry as "key: value" lines on stdout. */
 void entry_put_lines(const struct rowlock_entry *entry);
 
-/** Write "program[pid]@host", or "connection 7@host", as far as known: "" if
- *  unknown. @text has @size bytes. */
-void entry_holder(const struct rowlock_entry *entry, char *text, size_t size);
-
 /** Is it one that waits in line? */
 bool entry_waits(const struct rowlock_entry *entry);
 
 /** Is it a held row whose holder this account may not see? */
 bool entry_is_nameless(const struct rowlock_entry *entry);
-
-/** The word for a kind, or a state. */
-const char *kind_word(enum rowlock_kind kind);
-const char *state_word(enum rowlock_state state);
 
 #endif

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: MIT
+"""rowlock-reaperd --metrics: /metrics and the page for people, by HTTP."""
+import html.parser
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import harness
+from harness import REAPERD, ToolTest, patience
+from metrics_text import parsed
+from own_server import OwnServer
+
+DAEMON = os.environ.get("ROWLOCK_REAPERD", "rowlock-reaperd")
+BUILT = os.environ.get("HAVE_LIBMICROHTTPD") == "1"
+PASSES = ("rowlock_reaper_passes_total", "done")
+PART = 200
+
+
+class Usage(ToolTest):
+    def test_a_place_that_is_none_is_refused(self):
+        for at in ("", "x", "70000", ":9188", "127.0.0.1:", "::1:9188", "[::1:9188",
+                   "db1:9188", "[127.0.0.1]:9188"):
+            code, out, err = self.run_tool(f"--metrics={at}", tool=REAPERD)
+            self.assertEqual((code, out), (125, ""), at)
+            self.assertIn("PORT" if BUILT else "libmicrohttpd", err)
+        code, _, err = self.run_tool("--once", "--metrics=0", tool=REAPERD)
+        self.assertEqual(code, 125)
+        code, _, err = self.run_tool("--class=x", tool=REAPERD)
+        self.assertEqual(code, 125)
+        self.assertIn("PATTERN=CLASS", err)
+        self.assertEqual(self.fake.seen, [])
+
+
+class Page(html.parser.HTMLParser):
+    """The text of each cell, and that each is in a bdi of its own."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.tags, self.open, self.text = [], set(), [], ""
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        assert not [name for name, _ in attrs if name.startswith("on")], attrs
+        if tag in ("meta", "link"):
+            return
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "td":
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+        if "td" in self.open:
+            self.rows[-1][-1] += data
+
+
+class Serve(OwnServer):
+    def daemon(self, *argv, at="0"):
+        process = self.start(f"--metrics={at}", *argv, tool=DAEMON)
+        line = ""
+        while "metrics are at" not in line:
+            line = process.stderr.readline()
+            self.assertTrue(line, "it has ended")
+        self.port = int(re.search(r":(\d+)/metrics", line)[1])
+        return process
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.sql, "DELETE FROM business_lease",
+                        "DELETE FROM lease_session", "DELETE FROM business_lock")
+
+    def ask(self, path="/metrics", method="GET", **more):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port,
+                                                timeout=patience())
+        connection.request(method, path, **more)
+        answer = connection.getresponse()
+        body = answer.read().decode()
+        connection.close()
+        return answer, body
+
+    def metrics(self):
+        answer, body = self.ask()
+        self.assertEqual(answer.status, 200)
+        return parsed(body)
+
+    def raw(self, text):
+        peer = socket.create_connection(("127.0.0.1", self.port), patience())
+        self.addCleanup(peer.close)
+        try:
+            peer.sendall(text)
+        except OSError:
+            pass  # it has refused already
+        return peer
+
+    def passes_go_on(self):
+        first = self.metrics()[PASSES]
+        for waited in harness.waiting():
+            if self.metrics()[PASSES] > first + 1:
+                return
+        self.fail(f"no pass in {waited:.0f} s")
+
+    def holds(self, *names):
+        self.sql("INSERT INTO lease_session (id, ttl, expires_at, host, pid, program, "
+                 "started_at) VALUES (1, 3600000, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR, "
+                 "'<i>host', 7, 'job\"\\'&amp;', UTC_TIMESTAMP(6))",
+                 *("INSERT INTO business_lease (name, slot, session, attempt, "
+                   "acquired_at, info) VALUES (CONVERT(0x" + name.encode().hex() +
+                   " USING utf8mb4), 0, 1, 1, UTC_TIMESTAMP(6), "
+                   "'<script>alert(1)</script>')" for name in names))
+
+    def test_the_daemons_own_figures_are_there(self):
+        self.sql("INSERT INTO business_lease (name, slot, session, attempt, "
+                 "acquired_at) VALUES ('gone', 0, 9, 9, UTC_TIMESTAMP(6))")
+        self.daemon("-i", "100ms")
+        for _ in harness.waiting():
+            found = self.metrics()
+            if found["rowlock_reaper_removed_total", "lease"] == 1:
+                break
+        self.assertEqual(found["rowlock_up",], 1)
+        self.assertEqual(found["rowlock_reaper_removed_total", "session"], 0)
+        self.assertEqual(found["rowlock_reaper_passes_total", "failed"], 0)
+        self.assertGreaterEqual(found["rowlock_reaper_last_pass_age_seconds",], 0)
+        self.assertGreaterEqual(found["rowlock_reaper_last_pass_duration_seconds",], 0)
+        if shutil.which("promtool"):
+            done = subprocess.run(["promtool", "check", "metrics"], text=True,
+                                  check=False, input=self.ask()[1],
+                                  capture_output=True, timeout=patience())
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        else:
+            print("# skipped: no promtool")
+
+    def test_nothing_but_GET_of_three_places_is_answered(self):
+        self.daemon("-i", "24h")
+        for method in ("POST", "HEAD", "PUT", "DELETE", "OPTIONS", "BREW"):
+            answer, _ = self.ask(method=method, body=b"x" * 100000
+                                 if method in ("POST", "PUT") else None)
+            self.assertEqual((answer.status, answer.getheader("Allow")), (405, "GET"),
+                             method)
+        for path in ("/metric", "/metrics/", "/../etc/passwd", "//"):
+            self.assertEqual(self.ask(path)[0].status, 404, path)
+        for path in ("/", "/metrics?x=y", "/style.css"):
+            answer, _ = self.ask(path)
+            self.assertEqual(answer.status, 200, path)
+            self.assertIn("default-src 'none'",
+                          answer.getheader("Content-Security-Policy"))
+
+    def test_garbage_is_no_end(self):
+        self.daemon("-i", "100ms")
+        for text in (b"\0\xff\xfe\r\n\r\n", b"GET", b"\r\n" * 1000, b"GET " + b"a" * 70000,
+                     b"GET /metrics HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01",
+                     b"GET /metrics HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                     b"GET /metrics HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz"):
+            self.raw(text)
+        self.passes_go_on()
+
+    def test_slow_clients_keep_nobody_out_and_no_pass(self):
+        process = self.daemon("-i", "100ms")
+        peers = [self.raw(b"GET /metr") for _ in range(150)]
+        over = threading.Event()
+
+        def drip():
+            """None of them is silent for so long that it is ended for that."""
+            while not over.wait(0.5):
+                for peer in peers:
+                    try:
+                        peer.sendall(b"i")
+                    except OSError:
+                        pass  # it was ended for another
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            self.passes_go_on()
+        finally:
+            over.set()
+            thread.join()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(patience()), 0)
+        self.assertNotIn("without an answer", process.stderr.read())
+
+    def test_fifty_clients_cost_one_look_a_second(self):
+        self.daemon("-i", "24h")
+        bodies, failed = set(), []
+        began = time.monotonic()
+
+        def client():
+            try:
+                for _ in range(4):
+                    answer, body = self.ask()
+                    bodies.add(body)
+                    if answer.status != 200:
+                        failed.append(answer.status)
+            except OSError as error:
+                failed.append(error)
+        threads = [threading.Thread(target=client) for _ in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failed, [])
+        # Each look has another age of the last pass.
+        self.assertLessEqual(len(bodies), time.monotonic() - began + 2)
+
+    def test_names_are_on_the_page_and_classes_in_metrics(self):
+        names = ["<b>x</b>", "a\"b'c&d", "&lt;", "אבג שלום", "plain"]
+        self.holds(*names, "sneaky\u202etxt")
+        self.daemon("-i", "24h", "--class=pl*=simple")
+        answer, body = self.ask("/")
+        self.assertEqual(answer.getheader("Content-Type"), "text/html; charset=utf-8")
+        page = Page(body)
+        self.assertEqual({row[0] for row in page.rows[1:]},
+                         {*names, "sneaky\\u{202e}txt"})
+        for row in page.rows[1:]:
+            self.assertEqual(row[1], "held, lease")
+            self.assertEqual(row[2], "job\"'&amp;[7]@<i>host")
+            self.assertRegex(row[3], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, ")
+            self.assertRegex(row[4], r"^\d+m\d\ds more")
+            self.assertEqual(row[5], "<script>alert(1)</script>")
+        self.assertNotIn("script", page.tags)
+        self.assertIn("<bdi>אבג שלום</bdi>", body)
+        self.assertIn('name="viewport"', body)
+        self.assertIn('http-equiv="refresh"', body)
+        self.assertIn("6 held", page.text)
+        _, text = self.ask()
+        self.assertEqual(parsed(text)["rowlock_holds", "lease", "lock", "held",
+                                      "simple"], 1)
+        for name in names:
+            self.assertNotIn(name, text)
+
+    def test_a_long_list_is_shown_in_part(self):
+        self.holds()
+        self.sql("INSERT INTO business_lease (name, slot, session, attempt, acquired_at,"
+                 " info) SELECT CONCAT(REPEAT('n', 90), LPAD(seq, 10, '0')), 0, 1, seq, "
+                 "UTC_TIMESTAMP(6), REPEAT('i', 100) FROM seq_1_to_10000",
+                 "INSERT INTO business_lock (name) VALUES ('row')")
+        self.daemon("-i", "24h")
+        _, body = self.ask("/")
+        page = Page(body)
+        self.assertEqual(len(page.rows), 1 + PART)
+        self.assertIn(f"This is a part: the first {PART} rows", page.text)
+        self.assertIn("10000 held", page.text)
+
+    def test_a_database_that_does_not_answer_is_told(self):
+        self.environment["ROWLOCK_DSN"] = "host=127.0.0.1;port=1;user=u;database=d"
+        self.daemon()
+        answer, body = self.ask()
+        self.assertEqual((answer.status, parsed(body)["rowlock_up",]), (200, 0))
+        self.assertEqual(parsed(body)["rowlock_reaper_passes_total", "done"], 0)
+        self.assertIn("127.0.0.1:1", Page(self.ask("/")[1]).text)
+
+    def test_a_port_that_is_taken_ends_it(self):
+        self.daemon("-i", "24h")
+        code, _, err = self.run_tool(f"--metrics={self.port}", tool=DAEMON)
+        self.assertEqual(code, 1)
+        self.assertIn(f"cannot listen at {self.port}: Address already in use", err)
+
+    def test_HUP_has_the_option_files_read_again(self):
+        path = os.path.join(self.directory, "own.cnf")
+        del self.environment["ROWLOCK_DSN"]
+
+        def write(dsn):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("[rowlock]\n" + dsn.replace(";", "\n") + "\n")
+            os.chmod(path, 0o600)
+        write("host=127.0.0.1;port=1;user=u;database=d")
+        process = self.daemon(f"--defaults-file={path}", "-i", "24h")
+        self.assertEqual(self.metrics()["rowlock_up",], 0)
+        write(self.dsn)
+        process.send_signal(signal.SIGHUP)
+        for waited in harness.waiting():
+            if self.metrics()["rowlock_up",] == 1:
+                break
+        else:
+            self.fail(f"not up after {waited:.0f} s")
+
+
+if __name__ == "__main__":
+    if not shutil.which("mariadbd", path=os.environ["PATH"] + ":/usr/sbin"):
+        print("1..0 # SKIP no mariadbd")
+        sys.exit(77)
+    if not BUILT:
+        del Serve
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    harness.main()

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOLS_TERMS_H
+#define TOOLS_TERMS_H
+
+#include <rowlock/admin.h>
+#include <stddef.h>
+
+/** The word for a strategy, a kind, or a state. */
+const char *strategy_word(enum rowlock_strategy strategy);
+const char *kind_word(enum rowlock_kind kind);
+const char *state_word(enum rowlock_state state);
+
+/** Write "program[pid]@host", or "connection 7@host", as far as known: "" if
+ *  unknown. @text has @size bytes. */
+void entry_holder(const struct rowlock_entry *entry, char *text, size_t size);
+
+#endif
