@@ -31,6 +31,7 @@ static const struct command commands[] = {
 	  cmd_ping },
 	{ "doctor", "examine the server, the account and the way there",
 	  cmd_doctor },
+	{ "revoke", "ask the holder of a lease to give it back", cmd_revoke },
 	{ "break", "end a hold against its holder's will", cmd_break },
 	{ "reap", "remove what dead clients left behind", cmd_reap },
 };

@@ -15,6 +15,7 @@
 #include "run/child.h"
 #include "run/guard.h"
 #include "run/hold.h"
+#include "run/revocation.h"
 #include "run/signals.h"
 
 struct supervision {
@@ -29,8 +30,9 @@ struct supervision {
 	struct guard *guard;
 	bool verbose;
 	const char *or_else; /* than to run rowlock as the command's user */
-	struct challenge *challenge; /* looks for a heavier candidate, if
-					started */
+	struct challenge *challenge;   /* looks for a heavier candidate, if
+					  started */
+	struct revocation *revocation; /* requests for the lock; NULL: none */
 	int *ret_told;     /* the last signal that was passed on, or that the
 			      terminal sent to the command, and asks for an end
 			      (signals_is_fatal()); one that does so for good
