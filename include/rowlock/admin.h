@@ -3,8 +3,8 @@
 #define ROWLOCK_ADMIN_H
 
 /**
- * For operators: list the locks and the runs of jobs, break a lock, remove what
- * dead clients left.
+ * For operators: list the locks and the runs of jobs, ask for a lease, break a
+ * lock, remove what dead clients left.
  *
  * The rules of rowlock.h (errors, outputs, ownership, options, time, threads,
  * fork) hold here.
@@ -244,6 +244,33 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_break(struct rowlock_client *client,
 					    enum rowlock_strategy strategy,
 					    const char *name,
 					    struct rowlock_errinfo *reterr);
+
+/**
+ * Ask the holder of the lease @name to give it back. Its client learns of the
+ * request behind its next heartbeat (a third of its TTL at most), if it was
+ * opened with rowlock_client_options.on_revoke: who asks, and why. It may
+ * answer, and it holds on until it releases: this call takes nothing away, as
+ * rowlock_break() does, and does not wait. A later request for the same hold
+ * takes the place of the one before. It ends with the hold.
+ *
+ * @name    of a lock, also one of a multi-lock, or of an election, whose leader
+ *          is asked
+ * @reason  for the holder, at most ROWLOCK_INFO_MAX characters; "" is none.
+ *          NULL: ask nothing, and read the request that there is
+ * @result  may be NULL, else its size is set by the caller; if 0 is returned,
+ *          it has the request, and the answer so far. The request is for the
+ *          hold with its attempt; a later hold has another
+ *
+ * Returns 0; ROWLOCK_ENOTHELD: no client that lives holds it;
+ * ROWLOCK_ENAME, ROWLOCK_EINVAL; ROWLOCK_ESCHEMA: the tables are older than
+ * version 8; and the other server errors, after which it may have been asked.
+ * Blocks, at most call_timeout_ms. Any thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_revoke(struct rowlock_client *client,
+					     const char *name,
+					     const char *reason,
+					     struct rowlock_revocation *result,
+					     struct rowlock_errinfo *reterr);
 
 struct rowlock_reap_options {
 	size_t size;            /* sizeof(struct rowlock_reap_options) */

@@ -26,6 +26,40 @@ enum rowlock_log_level {
 typedef void (*rowlock_log_fn)(enum rowlock_log_level level,
 			       const char *message, void *arg);
 
+/** The answer to a request to give a lease back (rowlock_revoke()). */
+enum rowlock_answer {
+	ROWLOCK_ANSWER_NONE = 0,  /* the holder has not said that it knows */
+	ROWLOCK_ANSWER_HEARD = 1, /* it knows, and says no more */
+	ROWLOCK_ANSWER_LATER = 2, /* it gives the lease back when it is done */
+	ROWLOCK_ANSWER_NO = 3,    /* it does not */
+	ROWLOCK_ANSWER_UNASKED = 4, /* there is no request */
+};
+
+/** A request to give a lease back. An unknown string is "". */
+struct rowlock_revocation {
+	size_t size; /* sizeof(struct rowlock_revocation) */
+	enum rowlock_answer answer;
+	unsigned int pid;   /* of the one who asks, */
+	uint64_t attempt;   /* rowlock_attempt() of the hold */
+	char name[408];     /* that is held */
+	char host[1024];    /* on this host, */
+	char program[1024]; /* in this program, */
+	char reason[1024];  /* and why */
+	char asked_at[32];  /* UTC, "2026-11-20 12:00:00.000000" */
+};
+
+/**
+ * Receives a request for a lease of this client, or for one name of several
+ * that it holds together, and returns the answer: _HEARD, _LATER or _NO. Where
+ * the answer does not reach the server the same request comes once more.
+ *
+ * It runs on a thread of the client that has more to do: it must return at
+ * once, and must not call the library. So it leaves word, and another thread
+ * releases. @asked is valid during the call.
+ */
+typedef enum rowlock_answer (*rowlock_revoke_fn)(
+    const struct rowlock_revocation *asked, void *arg);
+
 /** Flags of a client; or them together. */
 enum rowlock_client_flags {
 	/** Only one node of this Galera cluster or replication group is ever
@@ -155,13 +189,20 @@ struct rowlock_client_options {
 	 *  outlasts, and is logged once (ROWLOCK_LOG_ERROR). Default 300,000;
 	 *  1,000 to 86,400,000. */
 	uint64_t refusal_timeout_ms;
+
+	/* ---- Being asked to give a lease back: rowlock_revoke() */
+
+	/** Called for each request, behind the next heartbeat (a third of
+	 *  ttl_ms at most). Default: none, so nobody gets an answer. */
+	rowlock_revoke_fn on_revoke;
+	void *revoke_arg;
 };
 
 #define ROWLOCK_CLIENT_OPTIONS_DEFAULT                                         \
 	{                                                                      \
 		sizeof(struct rowlock_client_options), NULL, 0, NULL, NULL,    \
 		    NULL, (enum rowlock_log_level) 0, 0, NULL, NULL, NULL,     \
-		    NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0                            \
+		    NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL                \
 	}
 
 #endif /* ROWLOCK_OPTIONS_H */

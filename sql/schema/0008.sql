@@ -13,6 +13,9 @@
 -- a success noted, by the holder of the lease of the same name. No older program looks
 -- at it. The view job_status shows these runs, and which of them run.
 --
+-- The table lease_revocation has requests to holders to give a lease back. A program
+-- that does not know it goes on holding.
+--
 -- The view lock_summary counts what lock_status shows, for people and monitors that
 -- only have SQL. Of the row strategy it counts the names that are known: its holds are
 -- transactions, no data, so their state is unknown to a view. The oldest hold's name
@@ -40,6 +43,21 @@ CREATE TABLE IF NOT EXISTS job_run (
 	KEY newest_first (name, began_at DESC, run)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
 	COMMENT='rowlock: runs of jobs, once per window';
+
+CREATE TABLE IF NOT EXISTS lease_revocation (
+	name VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	attempt BIGINT UNSIGNED NOT NULL COMMENT 'of the lease that is asked for',
+	request BIGINT UNSIGNED NOT NULL COMMENT 'a random number',
+	answer TINYINT UNSIGNED NOT NULL DEFAULT 0
+		COMMENT 'of the holder: 1 it knows, 2 when it is done, 3 no; 0: none yet',
+	host VARCHAR(255) NOT NULL DEFAULT '' COMMENT 'of the one who asks',
+	pid INT UNSIGNED NOT NULL DEFAULT 0,
+	program VARCHAR(255) NOT NULL DEFAULT '',
+	reason VARCHAR(255) NOT NULL DEFAULT '',
+	asked_at DATETIME(6) NOT NULL COMMENT 'UTC',
+	PRIMARY KEY (name, attempt)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+	COMMENT='rowlock: requests to give a lease back';
 
 CREATE OR REPLACE ALGORITHM=TEMPTABLE SQL SECURITY DEFINER VIEW lock_status AS
 SELECT

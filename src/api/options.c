@@ -278,6 +278,8 @@ static int apply(struct rowlock_client *client,
 	client->sweeps.group.most = options->batch_size;
 	set_handover(client, options);
 	client->flags = options->flags;
+	client->on_revoke = options->on_revoke;
+	client->revoke_arg = options->revoke_arg;
 	client->log = (struct rlk_log){ options->log, options->log_arg,
 					options->log_level };
 	if (!copy_texts(client, options))

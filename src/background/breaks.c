@@ -2,13 +2,15 @@
 /*
  * Finds the leases of ours that were broken. All leases that we hold become
  * suspects; the look clears those whose rows it finds, and the rest was taken.
- * A lease acquired meanwhile was never a suspect.
+ * A lease acquired meanwhile was never a suspect. A request to give a lease
+ * back comes by the same count.
  *
  * Failure mode: an answer with more rows than ours can be is not believed, and
  * the server is asked again.
  */
 #include "background/breaks.h"
 
+#include "background/revocations.h"
 #include "core/call.h"
 #include "db/lend.h"
 #include "hold/hold.h"
@@ -132,11 +134,22 @@ static void lose_missing(struct rowlock_client *client, struct seen *seen)
 	rlk_mutex_unlock(&client->mutex);
 }
 
+/* A request that cannot be read keeps no lease that was broken. */
+static bool look_on(struct rowlock_client *client, struct rlk_conn *conn,
+		    uint64_t id, struct seen *seen)
+{
+	struct rowlock_errinfo error;
+
+	if (rlk_leases_of(conn, id, add, seen, &error) || seen->failed)
+		return false;
+	lose_missing(client, seen);
+	return rlk_revocations_tell(client, conn, id);
+}
+
 bool rlk_breaks_look(struct rowlock_client *client)
 {
 	struct seen seen = { 0 };
 	uint64_t id = suspect_all(client, &seen.most);
-	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	bool done = false;
 
@@ -144,13 +157,10 @@ bool rlk_breaks_look(struct rowlock_client *client)
 		return true;
 	seen.most += OTHERS_MOST;
 	if (rlk_client_chore_conn(client, RLK_BAY_CONTROL, &conn) == 0) {
-		done = rlk_leases_of(conn, id, add, &seen, &error) == RLK_DONE;
+		done = look_on(client, conn, id, &seen);
 		rlk_pool_put(client->pool, conn);
 	}
-	done = done && !seen.failed;
-	if (done) {
-		lose_missing(client, &seen);
-	} else {
+	if (!done) {
 		rlk_mutex_lock(&client->mutex);
 		client->look_breaks = true;
 		rlk_mutex_unlock(&client->mutex);

@@ -19,6 +19,7 @@
 #include "core/call.h"
 #include "db/lend.h"
 #include "strategy/reap.h"
+#include "strategy/revocation.h"
 #include "strategy/sweep.h"
 
 #define TOKENS_EVERY_MS (60 * 60 * 1000)
@@ -146,6 +147,37 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 	return 0;
 }
 
+/* ----------------------------------------------------------- revocations */
+
+/* Tables of version 7 have none, and an account of the reaper that was made for
+ * them has no right on it. */
+static bool may_lack_them(enum rlk_fault fault,
+			  const struct rowlock_errinfo *error)
+{
+	return fault == RLK_REFUSED &&
+	       (error->code == ROWLOCK_ESCHEMA || error->code == ROWLOCK_EAUTH);
+}
+
+static int reap_revocations(struct rlk_pass *pass,
+			    struct rowlock_errinfo *reterr)
+{
+	size_t count = pass->batch;
+
+	while (count == pass->batch && rlk_pass_goes_on(pass)) {
+		enum rlk_fault fault;
+
+		rlk_pass_set_until(pass);
+		fault = rlk_revocations_drop(pass->conn, pass->batch, &count,
+					     reterr);
+		if (fault)
+			return may_lack_them(fault, reterr)
+				   ? 0
+				   : rlk_client_code(pass->client, fault,
+						     reterr);
+	}
+	return 0;
+}
+
 /* ------------------------------------------------------------------ pass */
 
 static int remove_all(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
@@ -160,6 +192,8 @@ static int remove_all(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 		code = rlk_reap_leases(pass, reterr);
 	if (!code && rlk_pass_has_time(pass))
 		code = reap_tokens(pass, reterr);
+	if (!code && rlk_pass_has_time(pass))
+		code = reap_revocations(pass, reterr);
 	rlk_mutex_lock(&client->mutex);
 	/* A day is the longest TTL: a session not seen for two is gone. */
 	rlk_observer_prune(&client->observer,

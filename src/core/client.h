@@ -162,6 +162,8 @@ struct rowlock_client {
 	uint64_t handover_ms; /* if either is 0: no hand-over */
 	uint64_t handover_passes;
 	unsigned int flags;
+	rowlock_revoke_fn on_revoke; /* NULL if it listens to none */
+	void *revoke_arg;
 	char *program;
 	char host[256];
 	char who[544]; /* "program[pid]@host" */

@@ -5,6 +5,8 @@
  */
 #include "db/refusal.h"
 
+#include "db/schema.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,22 +55,34 @@ void rlk_refusal_worked(struct rlk_refusal *refusal, const char *label)
 		atomic_fetch_or(&refusal->worked, bit);
 }
 
+/* The words of 1146 name the table. */
+static bool names_optional(const char *words)
+{
+	return strstr(words, "." RLK_JOB_RUN "'") ||
+	       strstr(words, "." RLK_REVOCATION "'");
+}
+
+static bool worked_before(const struct rlk_refusal *refusal, const char *label)
+{
+	return atomic_load(&refusal->worked) & bit_of(label);
+}
+
 /* A right that the account lacks on one statement's table or column (1142,
- * 1143) it may never have had: some statements are only for those that may. Nor
- * was a table that may be missing (1146) there, perhaps. */
+ * 1143) it may never have had: some statements are only for those that may. And
+ * there may never have been the table, of an older version. */
 static bool took_before(const struct rlk_refusal *refusal, const char *label,
 			const struct rowlock_errinfo *error)
 {
 	if (!atomic_load(&refusal->taken))
 		return false;
-	if (!label || (error->code == ROWLOCK_ESCHEMA &&
-		       !strstr(error->message, RLK_SCHEMA_OPTIONAL)))
+	if (label && error->mysql == 1146 && names_optional(error->message))
+		return worked_before(refusal, label);
+	if (error->code == ROWLOCK_ESCHEMA || !label)
 		return true;
 	switch (error->mysql) {
 	case 1142:
 	case 1143:
-	case 1146:
-		return atomic_load(&refusal->worked) & bit_of(label);
+		return worked_before(refusal, label);
 	case 1227:
 		return false;
 	default:

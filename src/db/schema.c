@@ -92,13 +92,22 @@ static const struct column wanted[] = {
 	{ "job_run", "host", "varchar(255)", NULL, 0 },
 	{ "job_run", "pid", "int unsigned", NULL, 0 },
 	{ "job_run", "program", "varchar(255)", NULL, 0 },
+	{ "lease_revocation", "name", "varchar(100)", NAME, 1 },
+	{ "lease_revocation", "attempt", "bigint unsigned", NULL, 2 },
+	{ "lease_revocation", "request", "bigint unsigned", NULL, 0 },
+	{ "lease_revocation", "answer", "tinyint unsigned", NULL, 0 },
+	{ "lease_revocation", "host", "varchar(255)", NULL, 0 },
+	{ "lease_revocation", "pid", "int unsigned", NULL, 0 },
+	{ "lease_revocation", "program", "varchar(255)", NULL, 0 },
+	{ "lease_revocation", "reason", "varchar(255)", NULL, 0 },
+	{ "lease_revocation", "asked_at", "datetime(6)", NULL, 0 },
 };
 
 enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
 
 static const char *const tables[] = {
-	"business_lock",    "business_lease", "lease_session",     "lock_token",
-	"lock_token_floor", "lock_permits",   RLK_SCHEMA_OPTIONAL,
+	"business_lock",    "business_lease", "lease_session", "lock_token",
+	"lock_token_floor", "lock_permits",   RLK_JOB_RUN,     RLK_REVOCATION,
 };
 
 enum { TABLES_COUNT = sizeof(tables) / sizeof(tables[0]) };
@@ -106,7 +115,8 @@ enum { TABLES_COUNT = sizeof(tables) / sizeof(tables[0]) };
 #define TABLES                                                                 \
 	"TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('business_lock', "       \
 	"'business_lease', 'lease_session', 'lock_token', "                    \
-	"'lock_token_floor', 'lock_permits', '" RLK_SCHEMA_OPTIONAL "')"
+	"'lock_token_floor', 'lock_permits', '" RLK_JOB_RUN                    \
+	"', '" RLK_REVOCATION "')"
 
 static const struct rlk_stmt_def read_secret = {
 	"schema",
@@ -349,12 +359,17 @@ static int fail_unseen(struct rlk_conn *conn, const char *table,
 	return refuse(conn, text, RUN, reterr);
 }
 
+static bool may_be_missing(const char *table)
+{
+	return strcmp(table, RLK_JOB_RUN) == 0 ||
+	       strcmp(table, RLK_REVOCATION) == 0;
+}
+
 static int check_found(struct rlk_conn *conn, struct found *found,
 		       struct rowlock_errinfo *reterr)
 {
 	for (size_t i = 0; i < TABLES_COUNT; i++)
-		if (!found->tables[i] &&
-		    strcmp(tables[i], RLK_SCHEMA_OPTIONAL) != 0)
+		if (!found->tables[i] && !may_be_missing(tables[i]))
 			return fail_unseen(conn, tables[i], reterr);
 	for (size_t i = 0; i < WANTED && !found->problem[0]; i++) {
 		if (!is_there(found, wanted[i].table))

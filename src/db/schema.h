@@ -15,9 +15,10 @@
 #define RLK_SCHEMA_VERSION 8
 #define RLK_SCHEMA_MOST (RLK_SCHEMA_VERSION + 1)
 
-/** The table that may be missing: those of version 7 have none, and only jobs
- *  need it. */
-#define RLK_SCHEMA_OPTIONAL "job_run"
+/** Tables that may be missing, as those of version 7 lack them: only jobs, and
+ *  requests to give a lease back, need them. */
+#define RLK_JOB_RUN "job_run"
+#define RLK_REVOCATION "lease_revocation"
 
 /**
  * Are the tables as they must be? Version, engine (InnoDB), columns, types and

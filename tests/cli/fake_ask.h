@@ -21,6 +21,13 @@ int fake_ask_list(const char *call, const struct rowlock_list_options *options,
 /** The text of the last list's end. */
 extern char fake_listed_text[512];
 
+/** @text in hexadecimal, as far as it fits. */
+const char *fake_hex(const char *text, char *buffer, size_t size);
+
+/** A request to give the lock back, as the test tells it. */
+void fake_request(const char *line);
+const struct rowlock_revocation *fake_requested(void);
+
 /** It is not held any more. */
 void fake_let_go(struct rowlock *lock);
 

@@ -10,9 +10,11 @@
  * callback runs, the hold is over), "log TEXT" (to the client's log). What has
  * been sent before a rowlock_held() that call knows; the first one after a new
  * time is told, as "looked". A list is asked for while another call waits: its
- * answer is "entry ..." for each, and "listed CODE TEXT". Before the reply to a
- * reap: "reaped EVICTED SWEPT TOKENS [MORE]". For "pass MS" see fake_pace.c.
- * Before a reply that fails: "number N", the server's or Connector/C's.
+ * answer is "entry ..." for each, and "listed CODE TEXT". A request for the
+ * lock is known from "request ANSWER ATTEMPT PID HOST PROGRAM REASON" on, and
+ * the client told of it by "revoke". Before the reply to a reap: "reaped
+ * EVICTED SWEPT TOKENS [MORE]". For "pass MS" see fake_pace.c. Before a reply
+ * that fails: "number N", the server's or Connector/C's.
  *
  * With ROWLOCK_FAKE_CANCEL=late in the environment a cancel comes just after
  * the grant; with ROWLOCK_FAKE_STALL=N the N-th rowlock_held() is told, and
@@ -50,6 +52,8 @@ struct rowlock_client {
 	uint64_t row_idle_ms;
 	rowlock_log_fn log;
 	void *log_arg;
+	rowlock_revoke_fn on_revoke;
+	void *revoke_arg;
 };
 
 struct rowlock {
@@ -133,6 +137,17 @@ static void set_new_end_locked(bool frozen, uint64_t ms)
 	new_time = true;
 }
 
+/* The client's thread tells of the request. */
+static void revoke_locked(void)
+{
+	if (the_client && the_client->on_revoke)
+		fake_say("answered %d",
+			 (int) the_client->on_revoke(fake_requested(),
+						     the_client->revoke_arg));
+	else
+		fake_say("answered -1");
+}
+
 static void take_line_locked(const char *line)
 {
 	uint64_t a;
@@ -165,6 +180,10 @@ static void take_line_locked(const char *line)
 		fake_pass(a);
 	else if (strcmp(line, "lose") == 0)
 		lose_locked();
+	else if (strncmp(line, "request ", 8) == 0)
+		fake_request(line + 8);
+	else if (strcmp(line, "revoke") == 0)
+		revoke_locked();
 	else if (strncmp(line, "log ", 4) == 0 && the_client->log)
 		the_client->log(ROWLOCK_LOG_INFO, line + 4,
 				the_client->log_arg);
@@ -293,7 +312,7 @@ int fake_ask(struct rowlock *lock, struct rowlock_errinfo *reterr,
 	return code;
 }
 
-static const char *hex(const char *text, char *buffer, size_t size)
+const char *fake_hex(const char *text, char *buffer, size_t size)
 {
 	size_t n = 0;
 
@@ -334,15 +353,16 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	    "client_new dsn=%s file=%s group=%s suffix=%s ttl=%" PRIu64
 	    " connect=%" PRIu64 " call=%" PRIu64 " idle=%" PRIu64
 	    " reap=%" PRIu64 " auth=%s flags=%u program=%s log=%d dumpable=%d",
-	    hex(options->dsn, dsn, sizeof(dsn)),
-	    hex(options->defaults_file, file, sizeof(file)),
-	    hex(options->defaults_group, group, sizeof(group)),
-	    hex(options->defaults_group_suffix, suffix, sizeof(suffix)),
+	    fake_hex(options->dsn, dsn, sizeof(dsn)),
+	    fake_hex(options->defaults_file, file, sizeof(file)),
+	    fake_hex(options->defaults_group, group, sizeof(group)),
+	    fake_hex(options->defaults_group_suffix, suffix, sizeof(suffix)),
 	    options->ttl_ms, options->connect_timeout_ms,
 	    options->call_timeout_ms, options->row_idle_ms,
 	    options->reap_interval_ms,
-	    hex(options->unverified_auth, auth, sizeof(auth)), options->flags,
-	    hex(options->program, program, sizeof(program)),
+	    fake_hex(options->unverified_auth, auth, sizeof(auth)),
+	    options->flags,
+	    fake_hex(options->program, program, sizeof(program)),
 	    options->log != NULL, prctl(PR_GET_DUMPABLE));
 	if (r < 0)
 		return r;
@@ -351,6 +371,8 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	client->row_idle_ms = options->row_idle_ms;
 	client->log = options->log;
 	client->log_arg = options->log_arg;
+	client->on_revoke = options->on_revoke;
+	client->revoke_arg = options->revoke_arg;
 	the_client = client;
 	*ret_client = client;
 	return 0;
@@ -381,13 +403,13 @@ int rowlock_new(struct rowlock_client *client, const char *name,
 
 	if (options->size != sizeof(*options))
 		abort();
-	r = fake_ask(NULL, reterr,
-		     "new name=%s strategy=%d flags=%u at_least=%" PRIu64
-		     " delay=%" PRIu64 " max=%" PRIu64 " info=%s",
-		     hex(name, text, sizeof(text)), (int) options->strategy,
-		     options->flags, options->at_least_ms,
-		     options->delay_after_loss_ms, options->max_hold_ms,
-		     hex(options->info, info, sizeof(info)));
+	r = fake_ask(
+	    NULL, reterr,
+	    "new name=%s strategy=%d flags=%u at_least=%" PRIu64
+	    " delay=%" PRIu64 " max=%" PRIu64 " info=%s",
+	    fake_hex(name, text, sizeof(text)), (int) options->strategy,
+	    options->flags, options->at_least_ms, options->delay_after_loss_ms,
+	    options->max_hold_ms, fake_hex(options->info, info, sizeof(info)));
 	if (r < 0)
 		return r;
 	lock = calloc(1, sizeof(*lock));
@@ -432,7 +454,7 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 	set_end_locked(true, bound - bound / 10);
 	pthread_mutex_unlock(&mutex);
 	r = fake_ask(lock, reterr, "acquire name=%s wait=%" PRIu64,
-		     hex(lock->name, text, sizeof(text)), wait_ms);
+		     fake_hex(lock->name, text, sizeof(text)), wait_ms);
 	pthread_mutex_lock(&mutex);
 	lock->held = r == 0;
 	pthread_mutex_unlock(&mutex);
@@ -590,8 +612,8 @@ int fake_ask_list(const char *call, const struct rowlock_list_options *options,
 	listed = false;
 	entry_count = 0;
 	fake_say("%s pattern=%s name=%s row=%d lease=%d probe=%d", call,
-		 hex(options->pattern, pattern, sizeof(pattern)),
-		 hex(options->name, name, sizeof(name)),
+		 fake_hex(options->pattern, pattern, sizeof(pattern)),
+		 fake_hex(options->name, name, sizeof(name)),
 		 !(options->flags & ROWLOCK_LIST_LEASES),
 		 !(options->flags & ROWLOCK_LIST_ROWS),
 		 options->flags & ROWLOCK_LIST_PROBE ? 1 : 0);
@@ -613,7 +635,7 @@ int rowlock_break(struct rowlock_client *client, enum rowlock_strategy strategy,
 
 	(void) client;
 	return fake_ask(NULL, reterr, "break strategy=%d name=%s",
-			(int) strategy, hex(name, text, sizeof(text)));
+			(int) strategy, fake_hex(name, text, sizeof(text)));
 }
 
 int rowlock_reap(struct rowlock_client *client,
@@ -754,7 +776,7 @@ int rowlock_semaphore_count(struct rowlock_client *client, const char *name,
 	struct rowlock_errinfo told = { .message = "" };
 	char text[512];
 	int r = fake_ask(NULL, &told, "count name=%s",
-			 hex(name, text, sizeof(text)));
+			 fake_hex(name, text, sizeof(text)));
 
 	(void) client;
 	*ret_permits = *ret_used = 0;
@@ -773,5 +795,5 @@ int rowlock_semaphore_resize(struct rowlock_client *client, const char *name,
 
 	(void) client;
 	return fake_ask(NULL, reterr, "resize name=%s permits=%u",
-			hex(name, text, sizeof(text)), permits);
+			fake_hex(name, text, sizeof(text)), permits);
 }

@@ -124,7 +124,8 @@ class Fake:
     """
 
     # Told, not asked; the last two by the clock (fake_pace.c).
-    SILENT = ("client_free", "free", "cancel", "looked", "pause", "passed")
+    SILENT = ("client_free", "free", "cancel", "looked", "pause", "passed",
+              "answered")
 
     def __init__(self, directory):
         self.path = os.path.join(directory, "fake")

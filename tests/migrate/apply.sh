@@ -17,7 +17,7 @@ fresh()
 	said "applied migration 0008"
 	equal "$(rows "SELECT table_name FROM information_schema.tables
 		WHERE table_schema = DATABASE() ORDER BY table_name" | xargs)" \
-		"business_lease business_lock job_run job_status lease_session lock_permits lock_status lock_summary lock_token lock_token_floor rowlock_schema"
+		"business_lease business_lock job_run job_status lease_revocation lease_session lock_permits lock_status lock_summary lock_token lock_token_floor rowlock_schema"
 	equal "$(rows "SELECT DISTINCT engine FROM information_schema.tables
 		WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'")" InnoDB
 	for n in 1 2 3 4 5 6 7 8; do

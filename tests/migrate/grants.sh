@@ -116,6 +116,10 @@ application()
 		SELECT 'n', 1, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), 1, UTC_TIMESTAMP(6);
 	UPDATE job_run SET succeeded = 1 WHERE name = 'n' AND run = 1;
 	DELETE FROM job_run WHERE name = 'n' AND run = 1;
+	INSERT INTO lease_revocation (name, attempt, request, asked_at) VALUES ('n', 11, 1, UTC_TIMESTAMP(6))
+		ON DUPLICATE KEY UPDATE request = VALUES(request), answer = 0;
+	UPDATE lease_revocation SET answer = 2 WHERE name = 'n' AND attempt = 11 AND request = 1;
+	DELETE FROM lease_revocation WHERE name = 'n' AND attempt = 11;
 	DELETE FROM business_lease WHERE name = 'n' AND slot IN (1) AND attempt = 13;
 	INSERT INTO business_lock (name, info, created_at) VALUES ('n', NULL, UTC_TIMESTAMP(6))
 		ON DUPLICATE KEY UPDATE name = name;

@@ -168,6 +168,10 @@ static const struct pattern patterns[] = {
 	{ SIM_TOKENS_OLD, "old-tokens",
 	  "SELECT t.strategy, t.name, t.token FROM lock_token t WHERE ", NULL,
 	  NULL },
+	{ SIM_REQUESTS_OVER, "old-requests",
+	  "SELECT r.name, r.attempt FROM lease_revocation r LEFT JOIN "
+	  "business_lease l ON l.name = r.name AND l.slot = 0 AND l.attempt = "
+	  "r.attempt WHERE l.name IS NULL LIMIT ?", NULL, NULL },
 	{ SIM_BELL_WAIT_READING, "bell-wait-reading", "SELECT CAST(GET_LOCK(?, "
 	  "?) AS SIGNED), CAST(IF(IS_USED_LOCK(b.bell) = CONNECTION_ID() AND "
 	  "IS_USED_LOCK(CONCAT(b.bell, '/gate')) IS NOT NULL, CASE ", NULL,

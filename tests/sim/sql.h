@@ -52,6 +52,7 @@ enum sim_verb {
 	SIM_LEASES_DEAD,
 	SIM_DEAD_OF_NAME,
 	SIM_TOKENS_OLD,
+	SIM_REQUESTS_OVER, /* nobody asks for a lease here */
 	SIM_CLAIM_LOOK,
 	SIM_STILL_LEASE, /* what a DELETE by the same conditions is about */
 	SIM_STILL_SESSION,

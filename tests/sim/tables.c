@@ -257,6 +257,11 @@ static bool token_meant(const struct sim_request *request, unsigned int row,
 	return token != 0;
 }
 
+static void no_requests(struct sim_session *session)
+{
+	(void) session;
+}
+
 static void tokens_old(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
@@ -580,6 +585,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_LEASES_DEAD] = sim_leases_dead,
 		[SIM_DEAD_OF_NAME] = sim_leases_dead_of,
 		[SIM_TOKENS_OLD] = tokens_old,
+		[SIM_REQUESTS_OVER] = no_requests,
 		[SIM_ROW_MAKE] = make_row,
 		[SIM_BELL_RING] = sim_bell_ring,
 		[SIM_GATE_LOOK] = sim_gate_look,

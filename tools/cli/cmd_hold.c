@@ -101,17 +101,30 @@ static bool start_guard(const struct task *task, struct guard *guard)
 	return false;
 }
 
+/* A holder that is asked shows it, whether it has an answer or not. */
+static bool can_be_asked(const struct task *task)
+{
+	return task->lock.strategy == ROWLOCK_LEASE && !task->manner.mode &&
+	       !task->manner.permits;
+}
+
 static int check(struct task *task)
 {
+	int code;
+
 	if (task->guarded && !task->json)
 		return command_misused("hold",
 				       "--guarded: with --json, whose line has "
 				       "room for the SQL");
-	return request_check(task);
+	code = request_check(task);
+	if (code < 0 && can_be_asked(task) && !task_listen(task))
+		code = EXIT_FAILED;
+	return code;
 }
 
 int cmd_hold(int argc, char **argv, struct common *common)
 {
+	struct revocation revocation = { .answer = ROWLOCK_ANSWER_HEARD };
 	struct request request = {
 		.task = {
 			.title = "hold",
@@ -119,6 +132,7 @@ int cmd_hold(int argc, char **argv, struct common *common)
 			.common = common,
 			.lock = ROWLOCK_OPTIONS_DEFAULT,
 			.no_command = true,
+			.revocation = &revocation,
 			.wait_ms = ROWLOCK_FOREVER,
 		},
 		.conflict_code = EXIT_NOT,

@@ -69,7 +69,7 @@ static void put_json(struct view *view)
 {
 	for (size_t i = 0; i < view->block.count; i++) {
 		fputs(view->shown + i == 0 ? "[\n" : ",\n", stdout);
-		entry_put_json(&view->block.list[i]);
+		entry_put_json(&view->block.list[i], NULL);
 	}
 }
 

@@ -84,12 +84,14 @@ int cmd_run(int argc, char **argv, struct common *common)
 {
 	struct signals signals = { .fd = -1 };
 	struct job job = { .signals = &signals };
+	struct revocation revocation = { .started = false };
 	struct request request = {
 		.task = {
 			.title = "run",
 			.help = help,
 			.common = common,
 			.job = &job,
+			.revocation = &revocation,
 			.lock = ROWLOCK_OPTIONS_DEFAULT,
 			.wait_ms = ROWLOCK_FOREVER,
 			.or_else = ", or give --no-supervise",

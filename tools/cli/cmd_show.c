@@ -13,6 +13,7 @@
 #include "common/report.h"
 #include "common/text.h"
 #include "show/entries.h"
+#include "show/request.h"
 #include "show/sight.h"
 
 static const char help[] =
@@ -36,7 +37,15 @@ static const struct option options[] = {
 	COMMON_OPTIONS,
 };
 
-static void put_lines(const struct entries *entries)
+/* The request for the hold of @entry, or NULL. */
+static const struct rowlock_revocation *request_of(
+    const struct rowlock_entry *entry, const struct rowlock_revocation *asked)
+{
+	return request_is_for(asked, entry) ? asked : NULL;
+}
+
+static void put_lines(const struct entries *entries,
+		      const struct rowlock_revocation *asked)
 {
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct rowlock_entry *entry = &entries->list[i];
@@ -44,6 +53,8 @@ static void put_lines(const struct entries *entries)
 		if (i > 0 && !(entry_waits(entry) && entry_waits(entry - 1)))
 			putchar('\n');
 		entry_put_lines(entry);
+		if (request_of(entry, asked))
+			request_put_lines(asked);
 	}
 }
 
@@ -75,14 +86,28 @@ static void put_hints(const struct entries *entries, const char *server)
 	}
 }
 
-static void put_json(const struct entries *entries)
+static void put_json(const struct entries *entries,
+		     const struct rowlock_revocation *asked)
 {
 	putchar('[');
 	for (size_t i = 0; i < entries->count; i++) {
 		fputs(i == 0 ? "\n" : ",\n", stdout);
-		entry_put_json(&entries->list[i]);
+		entry_put_json(&entries->list[i],
+			       request_of(&entries->list[i], asked));
 	}
 	fputs(entries->count ? "\n]\n" : "]\n", stdout);
+}
+
+/* Tables of version 7 have none, and an account that was made for them may not
+ * read it. */
+static struct rowlock_revocation read_request(struct rowlock_client *client,
+					      const char *name)
+{
+	struct rowlock_revocation asked = { .size = sizeof(asked) };
+
+	if (rowlock_revoke(client, name, NULL, &asked, NULL) < 0)
+		asked.answer = ROWLOCK_ANSWER_UNASKED;
+	return asked;
 }
 
 static int show(const struct common *common,
@@ -91,6 +116,7 @@ static int show(const struct common *common,
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
 	_cleanup_(entries_fini) struct entries entries = { 0 };
 	struct rowlock_waiters_result result;
+	struct rowlock_revocation asked;
 	struct rowlock_errinfo error;
 	int code = command_open(common, &client);
 
@@ -101,11 +127,12 @@ static int show(const struct common *common,
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
 		return EXIT_FAILED;
 	}
+	asked = read_request(client, what->name);
 	if (json) {
-		put_json(&entries);
+		put_json(&entries, &asked);
 		entries_report_incomplete(&result);
 	} else if (entries.count > 0) {
-		put_lines(&entries);
+		put_lines(&entries, &asked);
 		put_incomplete(&result);
 		command_flush();
 		if (isatty(STDOUT_FILENO) == 1)

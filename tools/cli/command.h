@@ -53,6 +53,7 @@ int cmd_metrics(int argc, char **argv, struct common *common);
 int cmd_permits(int argc, char **argv, struct common *common);
 int cmd_ping(int argc, char **argv, struct common *common);
 int cmd_reap(int argc, char **argv, struct common *common);
+int cmd_revoke(int argc, char **argv, struct common *common);
 int cmd_run(int argc, char **argv, struct common *common);
 int cmd_show(int argc, char **argv, struct common *common);
 int cmd_wait(int argc, char **argv, struct common *common);

@@ -33,6 +33,7 @@ static const struct command commands[] = {
 	  cmd_doctor },
 	{ "metrics", "print the figures of all locks for Prometheus",
 	  cmd_metrics },
+	{ "revoke", "ask the holder of a lease to give it back", cmd_revoke },
 	{ "break", "end a hold against its holder's will", cmd_break },
 	{ "reap", "remove what dead clients left behind", cmd_reap },
 };

@@ -16,13 +16,15 @@ import sys
 
 LITERAL = r'"((?:[^"\\\n]|\\.)*)"'
 # The values of an option, where they are known.
-VALUES = {'strategy': 'lease row', 'permits': 'stored', 'guarded': 'call'}
+VALUES = {'strategy': 'lease row', 'permits': 'stored', 'guarded': 'call',
+          'on-revoke': 'TERM HUP INT USR1 USR2 later no'}
 FILES = {'defaults-file'}
 SUFFIXES = {'defaults-group-suffix'}
 NAMES = {'also'}
 PROGRAMS = {'command'}
 # Commands whose first argument is a name, and those that run a command then.
-OF_NAMES = {'run', 'elect', 'hold', 'list', 'jobs', 'show', 'wait', 'permits', 'break'}
+OF_NAMES = {'run', 'elect', 'hold', 'list', 'jobs', 'show', 'wait', 'permits', 'revoke',
+            'break'}
 RUNS = {'run', 'elect'}
 
 Option = collections.namedtuple('Option', 'name letter argument text')

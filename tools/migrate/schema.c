@@ -15,13 +15,15 @@
 
 #define IN_TABLES                                                              \
 	"('business_lock', 'business_lease', 'lease_session', 'lock_token', "  \
-	"'lock_token_floor', 'lock_permits', 'job_run', 'rowlock_schema', "    \
+	"'lock_token_floor', 'lock_permits', 'job_run', 'lease_revocation', "  \
+	"'rowlock_schema', "                                                   \
 	"'lock_status', 'job_status', 'lock_summary')"
 
 const char *const tables[TABLES] = {
-	"business_lock",    "business_lease", "lease_session", "lock_token",
-	"lock_token_floor", "lock_permits",   "job_run",       "rowlock_schema",
-	"lock_status",      "job_status",     "lock_summary",
+	"business_lock", "business_lease",   "lease_session",
+	"lock_token",    "lock_token_floor", "lock_permits",
+	"job_run",       "lease_revocation", "rowlock_schema",
+	"lock_status",   "job_status",       "lock_summary",
 };
 
 static bool is_denied(unsigned int number)

@@ -33,7 +33,8 @@ struct known {
 			   sizeof(struct type),                                \
 		       "padding behind " #last)
 
-NO_PADDING(rowlock_client_options, refusal_timeout_ms);
+NO_PADDING(rowlock_client_options, revoke_arg);
+NO_PADDING(rowlock_revocation, asked_at);
 NO_PADDING(rowlock_options, delay_after_loss_ms);
 NO_PADDING(rowlock_list_options, name);
 NO_PADDING(rowlock_reap_options, time_limit_ms);

@@ -78,19 +78,24 @@ enum fake_op {
 	FAKE_BREAK_ROW,
 	FAKE_CLAIM_LOOK, /* whose turn it is to reap */
 	FAKE_CLAIM_TAKE,
-	FAKE_CLAIM_KEEP,   /* .id is its number */
-	FAKE_STAND,        /* a candidate with a weight; .name is its info */
-	FAKE_LEAVE,        /* likewise */
-	FAKE_KEEP_TAKE,    /* .name; .id is the keep */
-	FAKE_KEEP_RELEASE, /* likewise */
-	FAKE_KEEPS_BEAT,   /* .id of them */
-	FAKE_JOB_CLAIM,    /* .name; .id is the run */
-	FAKE_JOB_SUCCEED,  /* likewise */
-	FAKE_JOB_FAIL,     /* likewise */
-	FAKE_JOB_UNDO,     /* likewise */
-	FAKE_JOB_FORGET,   /* .name; .id is how many are kept */
-	FAKE_JOB_LIST,     /* a page of runs; .name is the pattern */
-	FAKE_HEAVIEST,     /* who stands; .name, .id is above which weight */
+	FAKE_CLAIM_KEEP,      /* .id is its number */
+	FAKE_STAND,           /* a candidate with a weight; .name is its info */
+	FAKE_LEAVE,           /* likewise */
+	FAKE_KEEP_TAKE,       /* .name; .id is the keep */
+	FAKE_KEEP_RELEASE,    /* likewise */
+	FAKE_KEEPS_BEAT,      /* .id of them */
+	FAKE_JOB_CLAIM,       /* .name; .id is the run */
+	FAKE_JOB_SUCCEED,     /* likewise */
+	FAKE_JOB_FAIL,        /* likewise */
+	FAKE_JOB_UNDO,        /* likewise */
+	FAKE_JOB_FORGET,      /* .name; .id is how many are kept */
+	FAKE_JOB_LIST,        /* a page of runs; .name is the pattern */
+	FAKE_REVOCATION_LOOK, /* .name */
+	FAKE_REVOCATION_ASK,  /* .name, .attempt */
+	FAKE_REVOCATIONS_OF,  /* .id is the session */
+	FAKE_REVOCATION_ANSWER, /* .name, .attempt; .id is the answer */
+	FAKE_REVOCATIONS_DROP,
+	FAKE_HEAVIEST, /* who stands; .name, .id is above which weight */
 	FAKE_OPS,
 };
 
@@ -207,6 +212,8 @@ void fake_lease_break(const char *name);
 
 /** Another has the turn to reap, and goes on; or it has ended now. */
 void fake_claim_elsewhere(bool goes_on);
+/** A request to give a lease back is stored. */
+bool fake_revoked(void);
 
 /** The only job, and its only window. */
 extern struct fake_job {

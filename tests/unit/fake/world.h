@@ -13,6 +13,7 @@
 
 #include "base/list.h"
 #include "db/pool.h"
+#include "strategy/revocation.h"
 
 #define WORLD_CONNS 64
 #define WORLD_OTHER UINT64_MAX
@@ -95,7 +96,8 @@ struct world_tables {
 	uint64_t collected;
 	uint64_t claim; /* the number of the present turn to reap; 0: none */
 	int64_t claimed_ms;
-	bool claim_kept; /* by another, all the time */
+	bool claim_kept;                  /* by another, all the time */
+	struct rlk_revocation revocation; /* its request is 0: none */
 };
 
 struct world {

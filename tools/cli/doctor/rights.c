@@ -65,6 +65,14 @@ static const struct right {
 	  "UTC_TIMESTAMP(6)" FROM_NONE },
 	{ "job_run", "UPDATE", "UPDATE job_run SET code = code" NO_ROW },
 	{ "job_run", "DELETE", "DELETE FROM job_run" NO_ROW },
+	{ "lease_revocation", "SELECT",
+	  "SELECT name FROM lease_revocation" NO_ROW },
+	{ "lease_revocation", "INSERT",
+	  "INSERT INTO lease_revocation (name, attempt, request, asked_at) "
+	  "SELECT '', 0, 0, UTC_TIMESTAMP(6)" FROM_NONE },
+	{ "lease_revocation", "UPDATE",
+	  "UPDATE lease_revocation SET answer = answer" NO_ROW },
+	{ "lease_revocation", "DELETE", "DELETE FROM lease_revocation" NO_ROW },
 };
 
 enum {

@@ -121,6 +121,23 @@ static enum end take_input(struct holding *holding, struct pollfd *input)
 	return asked ? END_ASKED : END_NONE;
 }
 
+/* Nothing is given back: a program that is told, or a person, does that. */
+static void tell_request(struct holding *holding)
+{
+	const struct task *task = holding->task;
+	char words[REVOCATION_WORDS_SIZE];
+	struct rowlock_revocation asked;
+
+	if (!revocation_take(task->revocation, &asked))
+		return;
+	revocation_words(&asked, words);
+	report(ROWLOCK_LOG_INFO, "hold: '%s' on %s is asked for by %s",
+	       asked.name, holding->acquisition->hold.server, words);
+	if (task->json && holding->output.size < ANSWERS_SIZE)
+		add(&holding->output,
+		    protocol_asked(task, &asked, task->revocation->answer));
+}
+
 static enum end watch(struct holding *holding)
 {
 	struct pollfd fds[] = {
@@ -129,6 +146,8 @@ static enum end watch(struct holding *holding)
 		{ .fd = STDOUT_FILENO, .events = POLLOUT },
 		{ .fd = holding->lost_fd, .events = POLLIN },
 		{ .fd = holding->timer_fd, .events = POLLIN },
+		{ .fd = revocation_fd(holding->task->revocation),
+		  .events = POLLIN },
 	};
 	enum end end = END_NONE;
 
@@ -141,6 +160,8 @@ static enum end watch(struct holding *holding)
 				abort();
 			continue;
 		}
+		if (fds[5].revents)
+			tell_request(holding);
 		if (fds[0].revents)
 			end = take_signals(holding->signals);
 		if (!end && fds[1].revents)

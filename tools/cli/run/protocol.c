@@ -166,6 +166,25 @@ char *protocol_lost(const struct task *task, const char *reason,
 	return end(&line);
 }
 
+char *protocol_asked(const struct task *task,
+		     const struct rowlock_revocation *asked,
+		     enum rowlock_answer answer)
+{
+	struct line line;
+
+	if (!begin(&line, "asked", task))
+		return NULL;
+	put_text(&line, "host", asked->host);
+	put_number(&line, "pid", asked->pid);
+	put_text(&line, "program", asked->program);
+	put_text(&line, "reason", asked->reason);
+	put_text(&line, "answer",
+		 answer == ROWLOCK_ANSWER_NO      ? "no"
+		 : answer == ROWLOCK_ANSWER_LATER ? "later"
+						  : "heard");
+	return end(&line);
+}
+
 char *protocol_released(const struct task *task, const char *message)
 {
 	struct line line;

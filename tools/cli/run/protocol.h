@@ -37,6 +37,11 @@ char *protocol_held(const struct protocol_held *held);
 char *protocol_lost(const struct task *task, const char *reason,
 		    const char *message);
 
+/** It is asked for; @answer was given. */
+char *protocol_asked(const struct task *task,
+		     const struct rowlock_revocation *asked,
+		     enum rowlock_answer answer);
+
 /** @message tells why it may have been lost before; NULL if it was not. */
 char *protocol_released(const struct task *task, const char *message);
 

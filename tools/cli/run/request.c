@@ -73,6 +73,13 @@ int request_option(struct task *task, int option)
 				 &task->lock.delay_after_loss_ms);
 	case OPTION_MAX:
 		return take_time(task, "--max", "1s", &task->lock.max_hold_ms);
+	case OPTION_ON_REVOKE:
+		if (revocation_read(task->revocation, optarg,
+				    !task->no_command))
+			return task_listen(task) ? -1 : EXIT_FAILED;
+		return command_misused(
+		    task->title, "--on-revoke: '%s' is not 'later' or 'no'%s",
+		    optarg, task->no_command ? "" : ", and no signal");
 	case OPTION_RETRY:
 		return command_time(task->title, "--retry-connect", optarg,
 				    &task->retry_ms);
@@ -214,6 +221,22 @@ static int check_job(const struct task *task)
 	return -1;
 }
 
+/* -1 or the exit code. */
+static int check_revocation(const struct task *task)
+{
+	if (!task->revocation->started)
+		return -1;
+	if (task->lock.strategy != ROWLOCK_LEASE || task->manner.mode ||
+	    task->manner.permits)
+		return command_misused(task->title,
+				       "--on-revoke: only a lease, without "
+				       "--read, --write and --permits");
+	if (task->in_place)
+		return command_misused(task->title,
+				       "--on-revoke: not with --no-supervise");
+	return -1;
+}
+
 /* Refuse options that exclude each other. Returns -1 or the exit code. */
 int request_check(struct task *task)
 {
@@ -261,6 +284,8 @@ int request_check(struct task *task)
 				       "--no-supervise: the exit status is the "
 				       "command's, so without "
 				       "--release-exit-code");
-	code = check_job(task);
+	code = check_revocation(task);
+	if (code < 0)
+		code = check_job(task);
 	return code < 0 ? check_permits(task) : code;
 }

@@ -26,6 +26,7 @@ enum {
 	OPTION_AT_LEAST,
 	OPTION_DELAY,
 	OPTION_MAX,
+	OPTION_ON_REVOKE,
 	REQUEST_OPTION_MORE,
 };
 
@@ -60,6 +61,11 @@ enum {
 	"                             holder dies, or loses it\n"              \
 	"      --max=TIME             hold NAME no longer, even if its host "  \
 	"lives\n"                                                              \
+	"      --on-revoke=ANSWER     to 'rowlock revoke': 'no', 'later' "     \
+	"(when "                                                               \
+	"it is\n"                                                              \
+	"                             done), or later with a signal for "      \
+	"COMMAND, as TERM\n"                                                   \
 	"  -E, --conflict-exit-code=N exit with N if it was not acquired "     \
 	"(1)\n"                                                                \
 	"      --release-exit-code=N  exit with N if it could not be "         \
@@ -80,6 +86,7 @@ enum {
 	    { "at-least", required_argument, NULL, OPTION_AT_LEAST },          \
 	    { "delay-after-loss", required_argument, NULL, OPTION_DELAY },     \
 	    { "max", required_argument, NULL, OPTION_MAX },                    \
+	    { "on-revoke", required_argument, NULL, OPTION_ON_REVOKE },        \
 	    { "retry-connect", required_argument, NULL, OPTION_RETRY },        \
 	    { "release-exit-code", required_argument, NULL, OPTION_RELEASE },  \
 	    { "guarded", optional_argument, NULL, OPTION_GUARDED },            \

@@ -228,6 +228,28 @@ static void give_way(struct run *run)
 		tell_refused(run, SIGTERM);
 }
 
+/* The holder has answered by now: the client's thread did. */
+static void heed(struct run *run)
+{
+	const struct supervision *plan = run->plan;
+	int signal = plan->revocation->signal;
+	char words[REVOCATION_WORDS_SIZE];
+	struct rowlock_revocation asked;
+
+	if (!revocation_take(plan->revocation, &asked))
+		return;
+	revocation_words(&asked, words);
+	report(ROWLOCK_LOG_INFO, "%s: '%s' on %s is asked for by %s",
+	       plan->title, asked.name, plan->server, words);
+	if (!signal || run->deadline.phase != DEADLINE_WATCH)
+		return;
+	run->asked = true;
+	if (!child_signal(&run->child, signal))
+		tell_refused(run, signal);
+	/* A stopped process would not see it. */
+	child_signal(&run->child, SIGCONT);
+}
+
 /* Has the command ended; and if we ended it, has its group? */
 static bool is_over(struct run *run)
 {
@@ -287,6 +309,8 @@ static void watch(struct run *run)
 		{ .fd = run->timer_fd, .events = POLLIN },
 		/* poll() passes over -1. */
 		{ .fd = run->plan->challenge->fd, .events = POLLIN },
+		{ .fd = revocation_fd(run->plan->revocation),
+		  .events = POLLIN },
 	};
 
 	for (;;) {
@@ -300,6 +324,8 @@ static void watch(struct run *run)
 			drain(run->timer_fd);
 		if (fds[3].revents)
 			give_way(run);
+		if (fds[4].revents)
+			heed(run);
 		if (fds[0].revents) {
 			look(run);
 			take_signals(run);

@@ -15,6 +15,7 @@
 #include "run/child.h"
 #include "run/guard.h"
 #include "run/hold.h"
+#include "run/revocation.h"
 #include "run/signals.h"
 
 struct supervision {
@@ -32,6 +33,7 @@ struct supervision {
 				user's, besides to run rowlock as that user */
 	struct challenge *challenge; /* looks for a heavier candidate, if
 					started */
+	struct revocation *revocation; /* requests for the lock; NULL: none */
 	int *ret_told;     /* the last signal that was passed on, or that the
 			      terminal sent to the command, and asks for an end
 			      (signals_is_fatal()); one that does so for good

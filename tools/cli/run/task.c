@@ -7,6 +7,7 @@
  */
 #include "run/task.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <paths.h>
 #include <stdio.h>
@@ -194,6 +195,10 @@ static struct rowlock_client_options client_options(const struct task *task,
 	client.ttl_ms = LEASE_TTL_MS;
 	client.row_idle_ms = ROW_IDLE_MS;
 	client.refusal_timeout_ms = task->refusal_ms;
+	if (revocation_fd(task->revocation) >= 0) {
+		client.on_revoke = revocation_hear;
+		client.revoke_arg = task->revocation;
+	}
 	if (task->ttl_ms == 0)
 		return client;
 	if (task->lock.strategy == ROWLOCK_ROW)
@@ -201,6 +206,16 @@ static struct rowlock_client_options client_options(const struct task *task,
 	else
 		client.ttl_ms = task->ttl_ms;
 	return client;
+}
+
+bool task_listen(struct task *task)
+{
+	if (task->revocation->started || revocation_start(task->revocation))
+		return true;
+	report(ROWLOCK_LOG_ERROR,
+	       "%s: cannot listen for requests: %s; nothing was locked",
+	       task->title, strerror(errno));
+	return false;
 }
 
 struct acquisition task_acquisition(const struct task *task, char *program,
@@ -369,6 +384,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		.verbose = task->common->verbose,
 		.or_else = task->or_else,
 		.challenge = &challenge,
+		.revocation = task->revocation,
 		.ret_told = &task->told,
 		.delays = task->lock.delay_after_loss_ms > 0,
 		.ret_lost = &task->lost,

@@ -16,6 +16,7 @@
 #include "run/acquisition.h"
 #include "run/challenge.h"
 #include "run/guard.h"
+#include "run/revocation.h"
 #include "run/signals.h"
 
 struct task {
@@ -28,6 +29,8 @@ struct task {
 	size_t name_count; /* with the first one, even before it is known */
 	struct hold_manner manner;
 	struct job *job; /* what is to succeed once per window; NULL: none */
+	struct revocation
+	    *revocation; /* NULL where no request is listened to */
 	bool no_command; /* no command is to run */
 	const char *shell_command;
 	char **argv;
@@ -79,6 +82,10 @@ typedef int (*task_option_fn)(struct task *task, int option);
  *  Returns -1, or the exit code to leave with. */
 int task_parse(struct task *task, int argc, char **argv, const char *letters,
 	       const struct option *options, task_option_fn fn);
+
+/** Listen for requests to give its lock back. Returns false, and reports, on
+ *  failure. */
+bool task_listen(struct task *task);
 
 /** How to acquire its lock; @program is a room for a text. */
 struct acquisition task_acquisition(const struct task *task, char *program,

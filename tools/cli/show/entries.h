@@ -51,8 +51,10 @@ int entries_add(const struct rowlock_entry *entry, void *arg);
 /** Forget the entries, but keep the memory. */
 void entries_clear(struct entries *entries);
 
-/** One entry as a JSON object on stdout. */
-void entry_put_json(const struct rowlock_entry *entry);
+/** One entry as a JSON object on stdout, with the request @asked for its hold;
+ *  NULL: none. */
+void entry_put_json(const struct rowlock_entry *entry,
+		    const struct rowlock_revocation *asked);
 
 /** One entry as "key: value" lines on stdout. */
 void entry_put_lines(const struct rowlock_entry *entry);

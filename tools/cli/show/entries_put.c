@@ -13,6 +13,7 @@
 #include "common/text.h"
 #include "show/entries.h"
 #include "show/json.h"
+#include "show/request.h"
 
 static void put_field(const char *key, const char *value)
 {
@@ -96,7 +97,8 @@ void entry_put_lines(const struct rowlock_entry *entry)
 }
 
 /* A token counts microseconds and stays below 2^53 until 2255. */
-void entry_put_json(const struct rowlock_entry *entry)
+void entry_put_json(const struct rowlock_entry *entry,
+		    const struct rowlock_revocation *asked)
 {
 	fputs("{\"name\":", stdout);
 	text_json(stdout, entry->name);
@@ -117,5 +119,7 @@ void entry_put_json(const struct rowlock_entry *entry)
 	json_number("token", entry->token > 0, entry->token);
 	json_number("connection", entry->connection > 0, entry->connection);
 	json_number("place", entry_waits(entry), entry->place);
+	if (asked)
+		request_put_json(asked);
 	putchar('}');
 }

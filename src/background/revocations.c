@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tells the application of requests to give leases back, on the thread of the
+ * chores: a request has no answer until it was told, so it is told until an
+ * answer is written.
+ *
+ * Failure modes: a client without a callback sends nothing; tables without
+ * requests (version 7) have none; an account that may not read them is told to
+ * the log, and its asker gets no answer.
+ */
+#include "background/revocations.h"
+
+#include "core/call.h"
+#include "strategy/revocation.h"
+
+struct telling {
+	struct rowlock_client *client;
+	struct rlk_conn *conn;
+	bool failed;
+};
+
+static enum rowlock_answer ask(const struct rowlock_client *client,
+			       const struct rlk_revocation *revocation)
+{
+	enum rowlock_answer answer =
+	    client->on_revoke(&revocation->known, client->revoke_arg);
+
+	return answer == ROWLOCK_ANSWER_LATER || answer == ROWLOCK_ANSWER_NO
+		   ? answer
+		   : ROWLOCK_ANSWER_HEARD;
+}
+
+static void tell(const struct rlk_revocation *revocation, void *arg)
+{
+	struct telling *telling = arg;
+	struct rowlock_client *client = telling->client;
+	enum rowlock_answer answer;
+	struct rowlock_errinfo error;
+
+	if (telling->failed || rlk_client_stopping(client))
+		return;
+	answer = ask(client, revocation);
+	rlk_conn_set_until(telling->conn, rlk_client_chore_until(client));
+	telling->failed = rlk_revocation_answer(telling->conn, revocation,
+						answer, &error) != RLK_DONE;
+}
+
+/* Will it fail in the same way each time? */
+static bool is_for_good(enum rlk_fault fault,
+			const struct rowlock_errinfo *error)
+{
+	return fault == RLK_REFUSED &&
+	       (error->code == ROWLOCK_ESCHEMA || error->code == ROWLOCK_EAUTH);
+}
+
+bool rlk_revocations_tell(struct rowlock_client *client, struct rlk_conn *conn,
+			  uint64_t id)
+{
+	struct telling telling = { .client = client, .conn = conn };
+	struct rowlock_errinfo error;
+	enum rlk_fault fault;
+	size_t count;
+
+	if (!client->on_revoke)
+		return true;
+	rlk_conn_set_until(conn, rlk_client_chore_until(client));
+	fault = rlk_revocations_of(conn, id, tell, &telling, &count, &error);
+	if (!fault)
+		return !telling.failed && count < RLK_REVOCATIONS_MOST;
+	if (!is_for_good(fault, &error))
+		return false;
+	if (error.code == ROWLOCK_EAUTH)
+		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
+			"nobody can ask this client for its leases: %s",
+			error.message);
+	return true;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Holders that are asked to give a lease back, by another client.
+ */
+#include <rowlock/admin.h>
+#include <rowlock/multilock.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "actor.h"
+#include "sql.h"
+#include "test.h"
+
+/* Short, as requests come behind a beat; and not with the load. */
+#define TTL_MS 20000
+
+/* The requests that a client was told of. */
+struct heard {
+	struct test_event event;
+	enum rowlock_answer answer;
+	struct rowlock_revocation last;
+};
+
+static enum rowlock_answer hear(const struct rowlock_revocation *asked,
+				void *arg)
+{
+	struct heard *heard = arg;
+
+	heard->last = *asked;
+	test_event_set(&heard->event);
+	return heard->answer;
+}
+
+static struct heard heard_new(enum rowlock_answer answer)
+{
+	return (struct heard){ .event = test_event_new(), .answer = answer };
+}
+
+static void heard_end(struct heard *heard)
+{
+	test_event_end(&heard->event);
+}
+
+#define HEARD(name, answer)                                                    \
+	__attribute__((cleanup(heard_end))) struct heard name =                \
+	    heard_new(answer)
+
+static struct rowlock_client *listener(struct heard *heard)
+{
+	struct rowlock_client_options options = test_client_options(TTL_MS);
+
+	options.on_revoke = hear;
+	options.revoke_arg = heard;
+	options.flags |= ROWLOCK_NO_REAPER;
+	return test_client_with(&options);
+}
+
+static struct rowlock_revocation known(struct rowlock_client *client,
+				       const char *name)
+{
+	struct rowlock_revocation known = { .size = sizeof(known) };
+
+	assert_ok(rowlock_revoke(client, name, NULL, &known, &err));
+	return known;
+}
+
+/* The answer is written behind the callback's return. */
+static void await_answer(struct rowlock_client *client, const char *name,
+			 enum rowlock_answer answer)
+{
+	while (known(client, name).answer != answer)
+		sched_yield();
+}
+
+CASE("both learn of each other, and the request goes with the hold")
+{
+	const char *name = test_name("revoke");
+	HEARD(heard, ROWLOCK_ANSWER_LATER);
+	TEST_CLIENT(holder, listener(&heard));
+	TEST_CLIENT(asker, test_client(10000));
+	TEST_LOCK(lock, test_lock(holder, ROWLOCK_LEASE, 0, name));
+	TEST_SQL(sql);
+	struct rowlock_revocation asked = { .size = sizeof(asked) };
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+
+	assert_code(rowlock_revoke(asker, name, "", NULL, &err),
+		    ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_int_equal(known(asker, name).answer, ROWLOCK_ANSWER_UNASKED);
+	assert_ok(rowlock_revoke(asker, name, "für 'db1'", &asked, &err));
+	assert_int_equal(asked.attempt, rowlock_attempt(lock));
+	assert_event(&heard.event, "the request");
+	assert_string_equal(heard.last.name, name);
+	assert_string_equal(heard.last.reason, "für 'db1'");
+	assert_string_equal(heard.last.program, asked.program);
+	assert_string_equal(heard.last.host, asked.host);
+	assert_int_equal(heard.last.pid, getpid());
+	await_answer(asker, name, ROWLOCK_ANSWER_LATER);
+	assert_true(rowlock_held(lock));
+	assert_ok(rowlock_reap(asker, NULL, &result, &err));
+	assert_int_equal(known(asker, name).answer, ROWLOCK_ANSWER_LATER);
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_reap(asker, NULL, &result, &err));
+	assert_int_equal(test_sql_number(sql,
+					 "SELECT COUNT(*) FROM lease_revocation"
+					 " WHERE name = '%s'",
+					 name),
+			 0);
+}
+
+CASE("a later request takes the place of one that was refused")
+{
+	const char *name = test_name("revoke-again");
+	HEARD(heard, ROWLOCK_ANSWER_NO);
+	TEST_CLIENT(holder, listener(&heard));
+	TEST_LOCK(lock, test_lock(holder, ROWLOCK_LEASE, 0, name));
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_revoke(holder, name, "one", NULL, &err));
+	assert_event(&heard.event, "the request");
+	await_answer(holder, name, ROWLOCK_ANSWER_NO);
+	heard.answer = ROWLOCK_ANSWER_HEARD;
+	assert_ok(rowlock_revoke(holder, name, "two", NULL, &err));
+	await_answer(holder, name, ROWLOCK_ANSWER_HEARD);
+	assert_string_equal(heard.last.reason, "two");
+	assert_ok(rowlock_release(lock, &err));
+}
+
+CASE("the holder of a name that is kept is told")
+{
+	const char *name = test_name("revoke-kept");
+	HEARD(heard, ROWLOCK_ANSWER_LATER);
+	TEST_CLIENT(holder, listener(&heard));
+	const struct rowlock_options options = { .size = sizeof(options),
+						 .at_least_ms = 3600000 };
+	struct rowlock *lock;
+
+	assert_ok(rowlock_new(holder, name, &options, &lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_revoke(holder, name, "", NULL, &err));
+	assert_event(&heard.event, "the request");
+	await_answer(holder, name, ROWLOCK_ANSWER_LATER);
+	/* Nobody holds it then, but it stays taken. */
+	assert_ok(rowlock_release(lock, &err));
+	assert_code(rowlock_revoke(holder, name, "", NULL, &err),
+		    ROWLOCK_ENOTHELD, &err);
+	rowlock_free(lock);
+	assert_ok(rowlock_break(holder, ROWLOCK_LEASE, name, &err));
+}
+
+CASE("the holder of several names is told which one")
+{
+	const char *const names[] = { test_name("revoke-a"),
+				      test_name("revoke-b") };
+	HEARD(heard, ROWLOCK_ANSWER_LATER);
+	TEST_CLIENT(holder, listener(&heard));
+	struct rowlock *lock;
+
+	assert_ok(rowlock_multilock_new(holder, names, 2, NULL, &lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_revoke(holder, names[1], "", NULL, &err));
+	assert_event(&heard.event, "the request");
+	assert_string_equal(heard.last.name, names[1]);
+	assert_int_equal(known(holder, names[0]).answer,
+			 ROWLOCK_ANSWER_UNASKED);
+	rowlock_free(lock);
+}
+
+/* A statement that joined the lease would wait for it. */
+CASE("a transaction that is tied to the lease keeps no asker waiting")
+{
+	const char *name = test_name("revoke-guarded");
+	HEARD(heard, ROWLOCK_ANSWER_LATER);
+	TEST_CLIENT(holder, listener(&heard));
+	TEST_LOCK(lock, test_lock(holder, ROWLOCK_LEASE, 0, name));
+	TEST_SQL(sql);
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	test_sql(sql, "BEGIN");
+	test_sql(sql,
+		 "UPDATE business_lease SET guards = guards + 1"
+		 " WHERE name = '%s'",
+		 name);
+	assert_ok(rowlock_revoke(holder, name, "", NULL, &err));
+	assert_event(&heard.event, "the request");
+	await_answer(holder, name, ROWLOCK_ANSWER_LATER);
+	test_sql(sql, "COMMIT");
+	assert_ok(rowlock_release(lock, &err));
+}
+
+/* So does a program of version 7. */
+CASE("a holder that does not listen holds on, and a break takes it")
+{
+	const char *name = test_name("revoke-deaf");
+	TEST_CLIENT(client, test_client(10000));
+	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	assert_ok(rowlock_revoke(client, name, "", NULL, &err));
+	assert_int_equal(test_actor_ask(&actor, "verify"), 0);
+	assert_int_equal(known(client, name).answer, ROWLOCK_ANSWER_NONE);
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, name, &err));
+	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
+	test_actor_end(&actor);
+}
+
+CASE("a holder that was killed is not asked once its time is over")
+{
+	const char *name = test_name("revoke-dead");
+	TEST_CLIENT(client, test_client(10000));
+	TEST_SQL(sql);
+	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+
+	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
+	test_actor_kill(&actor);
+	test_sql(sql,
+		 "UPDATE lease_session s JOIN business_lease l"
+		 " ON l.session = s.id SET s.expires_at = UTC_TIMESTAMP(6)"
+		 " WHERE l.name = '%s'",
+		 name);
+	assert_code(rowlock_revoke(client, name, "", NULL, &err),
+		    ROWLOCK_ENOTHELD, &err);
+	assert_ok(rowlock_break(client, ROWLOCK_LEASE, name, &err));
+}
+
+CASE("on tables of version 7 nobody is asked, and a break is found")
+{
+	const char *name = test_name("revoke-older");
+	HEARD(heard, ROWLOCK_ANSWER_LATER);
+	TEST_CLIENT(holder, listener(&heard));
+	TEST_LOCK(lock, test_lock(holder, ROWLOCK_LEASE, 0, name));
+	TEST_SQL(sql);
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+	int asked, reaped, broken;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	test_sql(sql, "RENAME TABLE lease_revocation TO revocation_away");
+	asked = rowlock_revoke(holder, name, "", NULL, &err);
+	reaped = rowlock_reap(holder, NULL, &result, NULL);
+	broken = rowlock_break(holder, ROWLOCK_LEASE, name, NULL);
+	while (rowlock_held(lock))
+		sched_yield();
+	test_sql(sql, "RENAME TABLE revocation_away TO lease_revocation");
+	assert_code(asked, ROWLOCK_ESCHEMA, &err);
+	assert_int_equal(reaped, 0);
+	assert_int_equal(broken, 0);
+}
+
+CASE_MAIN(test_main)

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowlock revoke: ask the holder of a lease to give it back.
+ *
+ * Asks once; with --wait looks again until the hold that was asked for is over.
+ * Failure modes: 1 if there is none, if its holder refuses, or the time is up;
+ * 125 otherwise. A server that is away meanwhile is waited for.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+
+#include "command.h"
+#include "common/pace.h"
+#include "common/report.h"
+#include "common/text.h"
+#include "show/request.h"
+
+/* Between two looks. An answer takes a heartbeat of the holder. */
+#define LOOK_MS 500
+
+static const char help[] =
+    "usage: rowlock revoke [OPTIONS] NAME\n"
+    "Ask the holder of the lease NAME to give it back. It learns of that at "
+    "its next\n"
+    "heartbeat, if it listens (run --on-revoke, hold), may answer, and holds "
+    "on until\n"
+    "it is done: 'rowlock break' asks nobody. 'rowlock show' has the answer.\n"
+    "Exits with 1 if nobody held NAME; with --wait also if the holder refuses, "
+    "or the\n"
+    "time is over.\n\n"
+    "  -r, --reason=TEXT          why: the holder is told\n"
+    "  -w, --wait=TIME            wait for the end of that hold, no longer "
+    "than TIME\n"
+    "\nExamples:\n"
+    "  rowlock revoke --reason='db1 goes down at 22:00' nightly\n"
+    "  rowlock revoke -w 10m nightly || rowlock break nightly\n";
+
+static const struct option options[] = {
+	{ "reason", required_argument, NULL, 'r' },
+	{ "wait", required_argument, NULL, 'w' },
+	COMMON_OPTIONS,
+};
+
+struct revoking {
+	struct rowlock_client *client;
+	const char *name;
+	uint64_t attempt; /* of the hold that was asked for */
+	enum rowlock_answer told;
+};
+
+/* Returns -1 to go on, or the exit code. */
+static int tell(struct revoking *revoking, enum rowlock_answer answer)
+{
+	if (answer == revoking->told || answer == ROWLOCK_ANSWER_NONE)
+		return -1;
+	revoking->told = answer;
+	report(ROWLOCK_LOG_INFO, "the holder of '%s' on %s %s", revoking->name,
+	       rowlock_client_server(revoking->client), request_word(answer));
+	return answer == ROWLOCK_ANSWER_NO ? EXIT_NOT : -1;
+}
+
+static int look(struct revoking *revoking)
+{
+	struct rowlock_revocation known = { .size = sizeof(known) };
+	struct rowlock_errinfo error;
+	int r = rowlock_revoke(revoking->client, revoking->name, NULL, &known,
+			       &error);
+
+	if (r == ROWLOCK_ENOTHELD ||
+	    (r == 0 && known.attempt != revoking->attempt))
+		return EXIT_DONE;
+	if (r == 0)
+		return tell(revoking, known.answer);
+	if (command_is_away(r))
+		return -1;
+	report(ROWLOCK_LOG_ERROR, "%s", error.message);
+	return EXIT_FAILED;
+}
+
+static int wait_for(struct revoking *revoking, uint64_t wait_ms)
+{
+	uint64_t until = pace_now_ms() + wait_ms;
+	int code;
+
+	while ((code = look(revoking)) < 0) {
+		uint64_t now = pace_now_ms();
+
+		if (now >= until)
+			break;
+		pace_rest(until - now < LOOK_MS ? until - now : LOOK_MS);
+	}
+	if (code >= 0)
+		return code;
+	report(ROWLOCK_LOG_INFO,
+	       "'%s' on %s is still held, %s: 'rowlock break' takes it",
+	       revoking->name, rowlock_client_server(revoking->client),
+	       revoking->told == ROWLOCK_ANSWER_NONE
+		   ? "and its holder has not answered"
+		   : "though its holder knows");
+	return EXIT_NOT;
+}
+
+static int revoke(const struct common *common, const char *name,
+		  const char *reason, uint64_t wait_ms)
+{
+	_cleanup_(client_freep) struct rowlock_client *client = NULL;
+	struct rowlock_revocation asked = { .size = sizeof(asked) };
+	struct revoking revoking = { .name = name };
+	struct rowlock_errinfo error;
+	int code = command_open(common, &client);
+	int r;
+
+	if (code != 0)
+		return code;
+	r = rowlock_revoke(client, name, reason, &asked, &error);
+	if (r == ROWLOCK_ENOTHELD) {
+		report(ROWLOCK_LOG_INFO, "nobody holds '%s' on %s", name,
+		       rowlock_client_server(client));
+		return EXIT_NOT;
+	}
+	if (r < 0) {
+		report(ROWLOCK_LOG_ERROR, "%s", error.message);
+		return EXIT_FAILED;
+	}
+	revoking.client = client;
+	revoking.attempt = asked.attempt;
+	return wait_ms ? wait_for(&revoking, wait_ms) : EXIT_DONE;
+}
+
+int cmd_revoke(int argc, char **argv, struct common *common)
+{
+	const char *reason = "";
+	uint64_t wait_ms = 0;
+	int option;
+
+	while ((option = suggest_getopt(argc, argv, "r:w:vhV", options,
+					NULL)) != -1) {
+		int code = -1;
+
+		if (option == 'r')
+			reason = optarg;
+		else if (option == 'w')
+			code =
+			    command_time("revoke", "--wait", optarg, &wait_ms);
+		else
+			code = common_option(common, option, optarg, help);
+		if (code >= 0)
+			return code;
+	}
+	if (argc - optind != 1)
+		return command_misused("revoke", "give one name");
+	return revoke(common, argv[optind], reason, wait_ms);
+}
