@@ -614,108 +614,102 @@ CASE_ON("a look counts what is in use", GROUND_PERMITS)
 
 /* ------------------------------------------------------------------- plea */
 
-static bool is_heard(struct ground *ground, const struct some *some)
+static bool is_heard(const struct some *some)
 {
 	bool heard = false;
 
 	assert_done(
-	    rlk_plea_look(ground->conns[1], &some->request, &heard, &err),
-	    &err);
+	    rlk_plea_look(ground->conns[1], &some->request, &heard, &err));
 	return heard;
 }
 
-static bool has_room(struct ground *ground, const struct some *some)
+static bool has_room(const struct some *some)
 {
 	bool room = false;
 
 	assert_done(
-	    rlk_plea_count(ground->conns[1], &some->request, &room, &err),
-	    &err);
+	    rlk_plea_count(ground->conns[1], &some->request, &room, &err));
 	return room;
 }
 
-static void plead(struct ground *ground, const struct some *some)
+static void plead(const struct some *some)
 {
-	assert_done(rlk_plea_make(ground->conns[1], &some->request, &err),
-		    &err);
-	assert_false(is_heard(ground, some));
+	assert_done(rlk_plea_make(ground->conns[1], &some->request, &err));
+	assert_false(is_heard(some));
 }
 
-static void stop_pleading(struct ground *ground, const struct some *some)
+static void stop_pleading(const struct some *some)
 {
-	assert_done(rlk_plea_end(ground->conns[1], &some->request, &err), &err);
+	assert_done(rlk_plea_end(ground->conns[1], &some->request, &err));
 }
 
-static void is_heard_by_releases_of(struct ground *ground, unsigned int count)
+static void is_heard_by_releases_of(unsigned int count)
 {
 	const char *name = test_name("plea");
-	struct some had = some_of(ground, 0, name, 4, count);
-	struct some some = some_of(ground, 1, name, 4, 4);
+	struct some had = some_of(0, name, 4, count);
+	struct some some = some_of(1, name, 4, 4);
 
 	for (int round = 0; round < 2; round++) {
-		assert_int_equal(ask(ground, 0, &had, NULL), RLK_GRANTED);
-		plead(ground, &some);
-		assert_false(has_room(ground, &some));
-		release(ground, &had);
-		assert_true(is_heard(ground, &some));
-		assert_true(has_room(ground, &some));
-		assert_int_equal(rows_of(ground, name), 0);
-		stop_pleading(ground, &some);
+		assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
+		plead(&some);
+		assert_false(has_room(&some));
+		release(&had);
+		assert_true(is_heard(&some));
+		assert_true(has_room(&some));
+		assert_int_equal(rows_of(name), 0);
+		stop_pleading(&some);
 	}
 }
 
 CASE_ON("release hears the plea of the first in line", GROUND_PERMITS)
 {
-	is_heard_by_releases_of(*state, 1);
+	is_heard_by_releases_of(1);
 }
 
 CASE_ON("release of several permits hears it, too", GROUND_PERMITS)
 {
-	is_heard_by_releases_of(*state, 3);
+	is_heard_by_releases_of(3);
 }
 
 /* It is left behind: no release looks for it. */
 CASE_ON("release that nobody pleads with is one statement", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("nobody");
-	struct some had = some_of(ground, 0, name, 4, 1);
-	struct some some = some_of(ground, 1, name, 4, 1);
+	struct some had = some_of(0, name, 4, 1);
+	struct some some = some_of(1, name, 4, 1);
 
-	plead(ground, &some);
-	stop_pleading(ground, &some);
-	assert_int_equal(ask(ground, 0, &had, NULL), RLK_GRANTED);
-	release(ground, &had);
-	assert_int_equal(rows_of(ground, name), 0);
-	assert_false(is_heard(ground, &some));
+	plead(&some);
+	stop_pleading(&some);
+	assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
+	release(&had);
+	assert_int_equal(rows_of(name), 0);
+	assert_false(is_heard(&some));
 	rlk_plea_hear(ground->beside, name);
-	assert_true(is_heard(ground, &some));
+	assert_true(is_heard(&some));
 }
 
 CASE_ON("release of permits that are gone in part tells it", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("part");
-	struct some had = some_of(ground, 0, name, 4, 3);
+	struct some had = some_of(0, name, 4, 3);
 
-	assert_int_equal(ask(ground, 0, &had, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
 	test_sql(ground->sql,
 		 "DELETE FROM business_lease WHERE name = '%s' AND slot = %u",
 		 name, had.slots[1]);
-	assert_false(ground_release(ground, 0, &had.request));
-	assert_int_equal(rows_of(ground, name), 0);
+	assert_false(ground_release(0, &had.request));
+	assert_int_equal(rows_of(name), 0);
 }
 
 CASE_ON("another number is heard like a release", GROUND_PERMITS)
 {
-	struct ground *ground = *state;
 	const char *name = test_name("number");
-	struct some some = some_of(ground, 1, name, 2, 1);
+	struct some some = some_of(1, name, 2, 1);
 
-	plead(ground, &some);
-	assert_done(rlk_permits_set(ground->beside, name, 3, &err), &err);
-	assert_true(is_heard(ground, &some));
-	stop_pleading(ground, &some);
+	plead(&some);
+	assert_done(rlk_permits_set(ground->beside, name, 3, &err));
+	assert_true(is_heard(&some));
+	stop_pleading(&some);
 }
 
 CASE_MAIN(test_main)
