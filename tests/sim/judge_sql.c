@@ -227,6 +227,24 @@ static bool holds_by(uint64_t session)
 	return false;
 }
 
+/* Is this what a break does last? */
+static bool ends_keep(const struct sim_op *op)
+{
+	for (unsigned int i = 0; i < op->conditions; i++)
+		if (op->condition[i].test == SIM_IF_KEEP)
+			return true;
+	return false;
+}
+
+static bool is_in_use(uint64_t session)
+{
+	for (unsigned int i = 0; i < sim_tables.lease_places; i++)
+		if (sim_tables.leases[i].there &&
+		    sim_tables.leases[i].session == session)
+			return true;
+	return false;
+}
+
 void sim_judge_session_removed(const struct sim_session *by,
 			       const struct sim_session_row *row)
 {
@@ -241,6 +259,13 @@ void sim_judge_session_removed(const struct sim_session *by,
 		if (holds_by(row->id))
 			sim_violation("S5: process %u deleted its session "
 				      "while it holds by it",
+				      by->proc);
+		return;
+	}
+	if (ends_keep(by->request.op)) {
+		if (is_in_use(row->id))
+			sim_violation("K2: process %u ended the keep of a "
+				      "lease that is there",
 				      by->proc);
 		return;
 	}

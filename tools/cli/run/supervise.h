@@ -31,8 +31,8 @@ struct supervision {
 	bool verbose;
 	const char *or_else; /* the advice where the command becomes another
 				user's, besides to run rowlock as that user */
-	struct challenge *challenge; /* looks for a heavier candidate, if
-					started */
+	struct challenge *challenge;   /* looks for a heavier candidate, if
+					  started */
 	struct revocation *revocation; /* requests for the lock; NULL: none */
 	int *ret_told;     /* the last signal that was passed on, or that the
 			      terminal sent to the command, and asks for an end
