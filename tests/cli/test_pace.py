@@ -5,7 +5,7 @@ import socket
 import unittest
 
 import harness
-from harness import ECONNECT, REAPERD, ToolTest, entry, patience
+from harness import EAUTH, ECONNECT, REAPERD, ToolTest, entry, patience
 
 
 class PaceTest(ToolTest):
@@ -103,6 +103,26 @@ class Wait(PaceTest):
             self.assertLessEqual(self.sleep_through(), 1000)
         self.assertEqual(self.finish(process)[0], 0)
         self.assertEqual(self.fake.seen.count("list"), 10)
+
+
+class Elect(PaceTest):
+    def test_a_refusal_after_months_has_all_of_the_time_again(self):
+        ok, refused = ["reply 0"], [f"reply {EAUTH} another password"]
+        news = [ok, refused, ok, refused, ok]
+        self.fake.answers["client_new"] = lambda _: news.pop(0) if news else None
+        process = self.start("elect", "--pause=1ms", "--refusal-timeout=1h", "j",
+                             "true")
+        months = 0
+        while news:
+            call = self.fake.next_call("its last candidacy")
+            if call.name == "client_free":
+                months = 9000000000
+            elif call.name == "pause":
+                self.fake.say(f"pass {months or call.number('ms')}")
+                months = 0
+        process.kill()
+        self.assertEqual(process.stderr.read().count("another password; it stands "
+                                                     "again until it works"), 2)
 
 
 @unittest.skipUnless(os.environ.get("HAVE_LIBSYSTEMD") == "1",

@@ -164,7 +164,7 @@ static bool may_pass(struct elect *elect, const struct acquisition *acquisition)
 		       acquisition->result == ROWLOCK_ESCHEMA ||
 		       acquisition->result == ROWLOCK_EINVAL;
 
-	if (acquisition->client || !refused)
+	if (!refused)
 		elect->refused_since = 0;
 	else if (!elect->refused_since)
 		elect->refused_since = now;
@@ -221,7 +221,10 @@ static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 	if (!guard_start(&guard, NULL))
 		return EXIT_FAILED;
 	signal = acquisition_run(&acquisition, signals);
-	elect->worked = elect->worked || acquisition.client;
+	if (acquisition.client) {
+		elect->worked = true;
+		elect->refused_since = 0;
+	}
 	if (acquisition.result < 0 && signal)
 		return EXIT_KILLED + signal;
 	if (acquisition.result < 0) {
