@@ -80,10 +80,15 @@ class Relay:
             self.end(server)
 
     def answer(self, client, server, request):
+        began = False  # the login is over
         try:
             while True:
                 number, payload = receive(server)
-                payload = self.rewrite(request[0], payload)
+                # The rest of an answer may come when the next question is asked.
+                began = began or number == 1
+                if number == 1 or not began:
+                    asked = request[0]
+                payload = self.rewrite(asked, payload)
                 if payload is not None:
                     client.sendall(packet(number, payload))
         except (Gone, OSError):
