@@ -96,7 +96,8 @@ enum rowlock_once_outcome {
  * Returns 0: released, and a success is noted; a failure is noted if the server
  * can be reached, else the run counts as one that died.
  * ROWLOCK_EDONE: released; @how is ROWLOCK_ONCE_FAILED, but the run's own
- * transaction has noted its success (rowlock_once_sql()), and was committed.
+ * transaction has noted its success (rowlock_once_sql()), and was committed, or
+ * an earlier end of it has, which was ROWLOCK_EUNKNOWN.
  * ROWLOCK_ELOST: the lock was lost before, so no success is noted, and another
  * run may have begun.
  *

@@ -436,7 +436,8 @@ static int end(struct rowlock *lock, struct rlk_hold *hold,
 		if (ending->end != RLK_JOB_DONE)
 			return code;
 		return fail(lock, "end", ROWLOCK_EDONE,
-			    "its own transaction has noted its success",
+			    "its success is noted already, by its own "
+			    "transaction or by an end without an answer",
 			    reterr);
 	}
 	code = succeed(lock, hold, ending, until, &error);

@@ -124,6 +124,13 @@ class Journal(ToolTest):
         process.terminate()
         self.assertEqual(process.wait(patience()), 0)
 
+    def test_tokens_that_are_removed_are_no_locks_of_dead_clients(self):
+        self.fake.answers["reap"] = ["reaped 0 0 3", "reply 0"]
+        self.assertEqual(self.begin("--once", tool=REAPERD).wait(patience()), 0)
+        self.assertIn("<6>removed 3 old tokens on ", self.on_stderr())
+        self.journal.settimeout(0)
+        self.assertRaises(BlockingIOError, self.journal.recv, 65536)
+
     def test_a_journal_that_stands_still_is_not_waited_for(self):
         sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(sender.close)

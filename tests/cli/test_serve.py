@@ -157,6 +157,20 @@ class Serve(OwnServer):
             self.assertIn("default-src 'none'",
                           answer.getheader("Content-Security-Policy"))
 
+    def test_a_page_of_the_internet_cannot_read_names(self):
+        """DNS rebinding: its name points here, and the browser asks us by it."""
+        self.daemon("-i", "24h")
+        for host, status in (("evil.example.com", 403), ("evil.example.com:80", 403),
+                             ("127.0.0.1.example.com", 403), ("localhost.", 403),
+                             ("a" * 300 + ".com", 403), ("localhost:9188", 200),
+                             ("DB1", 200), ("a.localhost", 200), ("[::1]:9188", 200),
+                             ("10.0.0.1:9188", 200), (os.uname().nodename, 200)):
+            answer, body = self.ask(headers={"Host": host}, path="/")
+            self.assertEqual(answer.status, status, host)
+            self.assertEqual("<table>" in body, status == 200)
+        # Prometheus may ask by any name.
+        self.assertEqual(self.ask(headers={"Host": "db1.example.com"})[0].status, 200)
+
     def test_garbage_is_no_end(self):
         self.daemon("-i", "100ms")
         for text in (b"\0\xff\xfe\r\n\r\n", b"GET", b"\r\n" * 1000, b"GET " + b"a" * 70000,

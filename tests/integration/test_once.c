@@ -452,6 +452,26 @@ CASE("a lock that an unknown end has given back is not held")
 	proxy_end(proxy);
 }
 
+CASE("a failure after an unknown end is told of its success")
+{
+	const char *name = test_name("failed");
+	struct proxy *proxy;
+	struct rowlock_client *client = client_behind(&proxy, CALL_MS);
+	struct rowlock *lock = acquire(client, name);
+	struct rowlock_run run = window_of(client);
+
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_null(proxy_tell(proxy, NO_ANSWER));
+	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EUNKNOWN,
+		    &err);
+	assert_null(proxy_tell(proxy, "clear"));
+	assert_code(rowlock_once_end(lock, &run, 7, 0, &err), ROWLOCK_EDONE,
+		    &err);
+	assert_non_null(strstr(err.message, "an end without an answer"));
+	test_end(lock, client);
+	proxy_end(proxy);
+}
+
 CASE("a row that is locked by the run's own transaction is told")
 {
 	const char *name = test_name("locked");

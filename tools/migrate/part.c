@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "common/text.h"
 
 #define NO_SUCH_ROUTINE 1305
 
@@ -142,15 +143,41 @@ static void make(struct run *run, const char *sql)
 		    rights(number));
 }
 
-/* Dropping a procedure also drops the rights on it. */
-static void replace(struct run *run, const struct rowlock_errinfo *error)
+/* Make it in the place of the old one: who may call that may go on, and it
+ * stays if the new one cannot be made. Only MariaDB can. */
+static bool replace(struct run *run, const char *sql)
 {
-	char sql[64];
+	static const char create[] = "CREATE ";
+	_cleanup_(text_freep) char *both = NULL;
 
-	snprintf(sql, sizeof(sql), "DROP PROCEDURE IF EXISTS rowlock_%s",
-		 run->part->name);
-	make(run, sql);
-	if (run->mode == MODE_APPLY)
+	if (rlk_conn_server(run->conn)->flavour != RLK_MARIADB ||
+	    asprintf(&both, "CREATE OR REPLACE %s", sql + strlen(create)) < 0)
+		return false;
+	make(run, both);
+	return true;
+}
+
+/* Dropping a procedure also drops the rights on it. */
+static void make_again(struct run *run, const char *sql,
+		       const struct rowlock_errinfo *error)
+{
+	bool rights_stay = replace(run, sql);
+	char drop[64];
+
+	if (!rights_stay) {
+		snprintf(drop, sizeof(drop),
+			 "DROP PROCEDURE IF EXISTS rowlock_%s",
+			 run->part->name);
+		make(run, drop);
+		make(run, sql);
+	}
+	if (run->mode != MODE_APPLY)
+		return;
+	if (rights_stay)
+		say("procedure rowlock_%s in database '%s' on %s was made "
+		    "again: %s. Who might call it still may",
+		    run->part->name, run->database, run->where, error->message);
+	else
 		say("procedure rowlock_%s in database '%s' on %s was made "
 		    "again: %s. Grant EXECUTE on it again",
 		    run->part->name, run->database, run->where, error->message);
@@ -180,8 +207,8 @@ void migrate_part(struct run *run)
 			continue;
 		}
 		if (state == BROKEN)
-			replace(run, &error);
-		if (state != THERE)
+			make_again(run, file->statements[0], &error);
+		else if (state == MISSING)
 			make(run, file->statements[0]);
 	}
 	if (run->mode == MODE_STATUS)

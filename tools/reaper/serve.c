@@ -25,6 +25,7 @@
 #include "common/pace.h"
 #include "common/report.h"
 #include "common/text.h"
+#include "host.h"
 #include "metrics/exposition.h"
 #include "page.h"
 
@@ -62,6 +63,7 @@ struct serve {
 	uint64_t looked_ms; /* 0: never */
 	struct answer metrics, page;
 	struct MHD_Response *style, *no_such, *not_allowed, *no_answer;
+	struct MHD_Response *not_ours;
 	struct guest guests[CONNECTIONS];
 	uint64_t guests_so_far;
 
@@ -294,6 +296,13 @@ static struct MHD_Response *made(struct serve *serve, struct answer *answer,
 	return answer->response;
 }
 
+/* Only the page has names. */
+static bool is_asked_as_us(struct MHD_Connection *connection)
+{
+	return host_is_ours(MHD_lookup_connection_value(
+	    connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST));
+}
+
 static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
 			      const char *url, const char *method,
 			      const char *version, const char *upload_data,
@@ -314,6 +323,9 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
 		response = made(serve, &serve->metrics,
 				"text/plain; version=0.0.4; charset=utf-8",
 				put_metrics);
+	else if (strcmp(url, "/") == 0 && !is_asked_as_us(connection))
+		return MHD_queue_response(connection, MHD_HTTP_FORBIDDEN,
+					  serve->not_ours);
 	else if (strcmp(url, "/") == 0)
 		response = made(serve, &serve->page, "text/html; charset=utf-8",
 				put_page);
@@ -390,6 +402,7 @@ static void free_serve(struct serve *serve)
 	drop(&serve->no_such);
 	drop(&serve->not_allowed);
 	drop(&serve->no_answer);
+	drop(&serve->not_ours);
 	pthread_cond_destroy(&serve->changed);
 	pthread_mutex_destroy(&serve->mutex);
 	free(serve);
@@ -412,6 +425,8 @@ static struct serve *new_serve(const struct worker_config *config,
 	serve->no_such = fixed("text/plain", "Not here: / and /metrics are.\n");
 	serve->not_allowed = fixed("text/plain", "Only GET is answered.\n");
 	serve->no_answer = fixed("text/plain", "No memory, or it ends.\n");
+	serve->not_ours = fixed(
+	    "text/plain", "Ask by an address, or by a name without a dot.\n");
 	if (serve->not_allowed)
 		MHD_add_response_header(serve->not_allowed, "Allow", "GET");
 	pthread_mutex_init(&serve->mutex, NULL);

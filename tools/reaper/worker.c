@@ -87,12 +87,16 @@ static int pass(struct rowlock_client *client, unsigned int batch,
 
 	options.batch = batch;
 	r = rowlock_reap(client, &options, &result, reterr);
-	if (result.evicted + result.swept + result.tokens > 0)
+	if (result.evicted + result.swept > 0)
 		report_event(JOURNAL_EVICTED, NULL, ROWLOCK_LOG_INFO,
 			     "evicted %" PRIu64 " sessions, swept %" PRIu64
 			     " leases, removed %" PRIu64 " tokens on %s",
 			     result.evicted, result.swept, result.tokens,
 			     rowlock_client_server(client));
+	else if (result.tokens > 0)
+		/* Nobody died: it is no such entry of the journal. */
+		report(ROWLOCK_LOG_INFO, "removed %" PRIu64 " old tokens on %s",
+		       result.tokens, rowlock_client_server(client));
 	if (result.more)
 		report(ROWLOCK_LOG_INFO,
 		       "the minute of a pass is up, and there may be more on "
