@@ -17,10 +17,11 @@ struct sim_lease {
 	uint64_t attempt;
 	uint64_t session;
 	int64_t acquired_us;
+	int64_t began_us;   /* that in true time */
 	int64_t expires_us; /* 0: no maximum */
 	uint64_t serial;    /* counts the rows that this place has had; of a
 			       reader the writer's so far */
-	int64_t born_us;    /* in true time */
+	int64_t born_us;    /* when others could see it, in true time */
 	int64_t gone_us;    /* likewise, if it is not there */
 	unsigned int proc;  /* who made it */
 	uint64_t guards;    /* commits of the application's by it */
