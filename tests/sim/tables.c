@@ -207,6 +207,8 @@ static void draw(struct sim_session *session)
 		      (!request->op->by_attempt ||
 		       lease->attempt == request->params[2].u64)))
 		return;
+	if (!row && sim_locks_pass_over(session, lease))
+		return;
 	session->answer.affected = *token ? 2 : 1;
 	if (*token)
 		least = request->op->greatest ? *token + 1 : 0;

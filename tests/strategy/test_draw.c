@@ -137,14 +137,12 @@ EACH("a single one that is held draws nothing")
 	assert_int_equal(part.verdict, RLK_HELD);
 	assert_true(part.holder.attempt == held.attempt);
 	assert_true(part.token == 0);
-	if (takes_bells(ground)) {
-		guard = parts_guard(ground, name);
-		part.answered = false;
-		parts_run_all(ground, 0, &part, 1);
-		assert_int_equal(part.verdict, RLK_HELD);
-		assert_true(part.token == 0);
-		parts_unguard(guard);
-	}
+	guard = parts_guard(ground, name);
+	part.answered = false;
+	parts_run_all(ground, 0, &part, 1);
+	assert_int_equal(part.verdict, RLK_HELD);
+	assert_true(part.token == 0);
+	parts_unguard(guard);
 	assert_true(token_row(ground, name) == token);
 	assert_true(bell_owner(ground, name) == 0);
 	assert_true(ground_release(ground, 1, &held));
