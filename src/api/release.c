@@ -164,10 +164,11 @@ static enum rlk_fault remove_row(struct rlk_hold *hold, int64_t until,
 				 struct rowlock_errinfo *reterr)
 {
 	enum rlk_fault fault;
+	bool unsure;
 
 	if (!rlk_hold_is_kept(hold))
 		return delete_row(hold, until, found, reterr);
-	fault = rlk_keep_leave(hold, until, &found->row, reterr);
+	fault = rlk_keep_leave(hold, until, &found->row, &unsure, reterr);
 	if (fault)
 		return fault;
 	if (found->row) {
@@ -175,6 +176,7 @@ static enum rlk_fault remove_row(struct rlk_hold *hold, int64_t until,
 		return RLK_DONE;
 	}
 	fault = delete_row(hold, until, found, reterr);
+	found->unsure = found->unsure || unsure;
 	if (!fault)
 		rlk_keep_close(hold, until);
 	return fault;

@@ -180,6 +180,7 @@ int rlk_keep_grant(struct rowlock *lock, int64_t until_ms,
 struct leaving {
 	struct rlk_hold *hold;
 	bool kept;
+	bool unsure; /* a sending was not answered */
 };
 
 static enum rlk_fault leave(struct rlk_conn *conn, void *arg,
@@ -187,14 +188,18 @@ static enum rlk_fault leave(struct rlk_conn *conn, void *arg,
 {
 	struct leaving *leaving = arg;
 	const struct rlk_request request = rlk_hold_request(leaving->hold);
+	enum rlk_fault fault =
+	    rlk_keep_release(conn, &request, &leaving->hold->upkeep->keep.row,
+			     &leaving->kept, reterr);
 
-	return rlk_keep_release(conn, &request,
-				&leaving->hold->upkeep->keep.row,
-				&leaving->kept, reterr);
+	if (fault == RLK_UNKNOWN || fault == RLK_PENDING)
+		leaving->unsure = true;
+	return fault;
 }
 
 enum rlk_fault rlk_keep_leave(struct rlk_hold *hold, int64_t until_ms,
-			      bool *ret_kept, struct rowlock_errinfo *reterr)
+			      bool *ret_kept, bool *ret_unsure,
+			      struct rowlock_errinfo *reterr)
 {
 	struct leaving leaving = { .hold = hold };
 	enum rlk_fault fault = RLK_DONE;
@@ -204,6 +209,7 @@ enum rlk_fault rlk_keep_leave(struct rlk_hold *hold, int64_t until_ms,
 					   &leaving, reterr);
 	if (!fault)
 		*ret_kept = leaving.kept;
+	*ret_unsure = leaving.unsure;
 	return fault;
 }
 

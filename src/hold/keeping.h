@@ -30,9 +30,11 @@ bool rlk_hold_is_kept(const struct rlk_hold *hold);
 
 /** Release the lease of @hold, which is kept, but leave its row for as long as
  *  it is to be kept. *@ret_kept: it stays; else that time is over, or the row
- * is gone, and the row is to be deleted. */
+ *  is gone, and the row is to be deleted. *@ret_unsure: a sending was not
+ *  answered, and may have left it for others to remove. */
 enum rlk_fault rlk_keep_leave(struct rlk_hold *hold, int64_t until_ms,
-			      bool *ret_kept, struct rowlock_errinfo *reterr);
+			      bool *ret_kept, bool *ret_unsure,
+			      struct rowlock_errinfo *reterr);
 
 /** The row of @hold is gone: delete its keep, which expires anyway. */
 void rlk_keep_close(struct rlk_hold *hold, int64_t until_ms);

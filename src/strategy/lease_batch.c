@@ -14,7 +14,8 @@
  *
  * The draws after it are one statement, which locks the lease and then the
  * token of each name, in the order of the names. A single acquire and its draw
- * are one transaction.
+ * are one transaction; if the name is held, the draw passes over its row, which
+ * may be locked.
  *
  * On MySQL the INSERT that looks is the first, and each draw is a statement.
  * There and on Galera each statement commits by itself, so that an error in the
@@ -58,7 +59,6 @@ static enum rlk_fault send_all(struct rlk_batch *batch)
 	    !failed_at(batch, batch->of[RLK_BATCH_LEASES].statement))
 		return fault;
 	batch->acquire = &rlk_batch_looking;
-	batch->first_draw = false;
 	batch->takes_bell = false;
 	return rlk_batch_send(batch, true);
 }

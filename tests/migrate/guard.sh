@@ -79,6 +79,20 @@ procedure_of_an_older_version()
 	expect 0 rlm --status
 }
 
+# An older program leaves that of a newer one.
+procedure_of_a_newer_version()
+{
+	rlm
+	rlm --guard-procedure
+	rows "ALTER PROCEDURE rowlock_guard COMMENT 'rowlock 12: of a time to come'"
+	expect 0 rlm --status
+	not_said "of another version"
+	expect 0 rlm --guard-procedure
+	equal "$(rows "SELECT routine_comment FROM information_schema.routines
+		WHERE routine_schema = DATABASE() AND routine_name = 'rowlock_guard'")" \
+		'rowlock 12: of a time to come'
+}
+
 # One that works is not lost for one that cannot be made.
 procedure_of_who_may_drop_only()
 {
@@ -201,6 +215,7 @@ it "the tables have to be there, and then the procedure is made, once" fresh
 it "of runs at once all succeed" many_at_once
 it "--dry-run prints SQL that works and changes nothing" dry_run
 it "a procedure whose definer is gone is made again" procedure_without_definer
+it "a procedure of a newer version stays" procedure_of_a_newer_version
 it "a procedure of an older version is told, and made again" procedure_of_an_older_version
 it "a procedure stays if the new one cannot be made, and so do the rights on it" procedure_of_who_may_drop_only
 it "a procedure that the account may not see is not called missing" procedure_not_seen

@@ -248,7 +248,7 @@ static void begin_step(struct sim_session *session)
 	sim_packet_draw_fate(session);
 	request->reply_lost |= reply_lost;
 	request->break_after |= break_after;
-	request->started_us = sim_server_us();
+	sim_request_begin(request);
 }
 
 void sim_packet_execute(struct sim_session *session)

@@ -530,8 +530,9 @@ static int64_t safe_until(const struct sim_grant *grant)
 		until = left < until ? left : until;
 	}
 	if (lease && lease->expires_us &&
-	    lease->born_us + lease->expires_us - lease->acquired_us < until)
-		until = lease->born_us + lease->expires_us - lease->acquired_us;
+	    lease->began_us + lease->expires_us - lease->acquired_us < until)
+		until =
+		    lease->began_us + lease->expires_us - lease->acquired_us;
 	return until;
 }
 

@@ -109,7 +109,7 @@ static bool is_dead(const struct sim_session *by, const struct sim_lease *lease,
 	if (!lease->expires_us)
 		return false;
 	return lease->expires_us <= by->request.started_us ||
-	       sim_now - lease->born_us >= max ||
+	       sim_now - lease->began_us >= max ||
 	       !(grant && sim_grant_held(grant));
 }
 

@@ -23,10 +23,12 @@ void sim_judge_kept_from(const struct rowlock *lock, unsigned int name)
 {
 	const struct rlk_upkeep *upkeep =
 	    lock->hold ? lock->hold->upkeep : NULL;
-	const struct sim_session_row *row =
+	struct sim_session_row *row =
 	    upkeep ? sim_session_row(upkeep->keep.row.id) : NULL;
 	int64_t until;
 
+	if (row)
+		row->delays = upkeep->keep.row.delays;
 	/* The clock may have jumped since the keep was made. */
 	if (!row || !upkeep->keep.row.id || sim_now < sim_server.hasty_until)
 		return;
@@ -177,4 +179,12 @@ bool sim_is_kept(const struct sim_lease *lease)
 	const struct sim_session_row *row = sim_session_row(lease->session);
 
 	return row && row->breaks > UINT32_MAX && !sim_session_row(row->breaks);
+}
+
+bool sim_has_delayed(const struct sim_lease *lease)
+{
+	const struct sim_session_row *row = sim_session_row(lease->session);
+
+	return row && row->delays &&
+	       sim_now >= row->beaten_us + (int64_t) row->ttl_ms * 1000;
 }

@@ -194,7 +194,7 @@ static enum sim_want want_of(const struct sim_request *request,
 		break;
 	case SIM_DRAW_LEASE:
 		lease = sim_lease_meant(request);
-		if (lease && lease->there)
+		if (lease && lease->there && !request->op->passes)
 			want = SIM_WANTS_SHARED;
 		break;
 	default:
@@ -218,6 +218,13 @@ static bool meet(struct sim_session *session, const struct sim_request *request)
 		return true;
 	session->answer.error = ERROR_TIMEOUT;
 	return false;
+}
+
+bool sim_locks_pass_over(const struct sim_session *session,
+			 const struct sim_lease *lease)
+{
+	return session->request.op->passes &&
+	       is_in_the_way(session, lease, SIM_WANTS_SHARED);
 }
 
 bool sim_locks_hold_up(struct sim_session *session)

@@ -37,6 +37,10 @@ bool sim_locks_hold_up_packet(struct sim_session *session);
 bool sim_locks_hold_up_text(struct sim_session *session,
 			    struct sim_lease *lease, enum sim_want want);
 
+/** The statement of @session does not see @lease, which is locked. */
+bool sim_locks_pass_over(const struct sim_session *session,
+			 const struct sim_lease *lease);
+
 /** @session waits for the row @what, which another has, as long as its time-out
  *  allows: it is executed again then, or when somebody wakes those who wait.
  *  False: it has waited for long enough. */

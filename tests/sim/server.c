@@ -31,6 +31,12 @@ int64_t sim_server_us(void)
 	       sim_server.clock_us;
 }
 
+void sim_request_begin(struct sim_request *request)
+{
+	request->started_us = sim_server_us();
+	request->began_us = sim_now;
+}
+
 /* ------------------------------------------------------------- sessions */
 
 static void maybe_free(struct sim_session *session)
@@ -273,7 +279,7 @@ static void arrive(struct sim_session *session)
 		return;
 	}
 	session->active_us = sim_now;
-	request->started_us = sim_server_us();
+	sim_request_begin(request);
 	if (request->block_us) {
 		session->phase = SIM_EXECUTING;
 		sim_event_set(&session->step, sim_now + request->block_us);

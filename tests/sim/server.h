@@ -70,7 +70,9 @@ struct sim_request {
 	bool packet; /* it is one, and this is what it has come to */
 	struct rlk_value params[RLK_STMT_PARAMS];
 	char text[48];       /* of a parameter that is no name */
-	int64_t started_us;  /* UTC_TIMESTAMP(6), when it was executed */
+	int64_t started_us;  /* UTC_TIMESTAMP(6), */
+	int64_t began_us;    /* and that in true time: its clock may be set
+				before it is executed */
 	unsigned int refuse; /* with this error, if it gets so far */
 	int64_t block_us;    /* behind somebody else's lock */
 	bool lies;           /* interrupted, and answered as if not */
@@ -157,6 +159,9 @@ extern struct sim_server sim_server;
 void sim_server_begin(void);
 /** Its clock: microseconds since 1970. */
 int64_t sim_server_us(void);
+
+/** A statement of it begins now. */
+void sim_request_begin(struct sim_request *request);
 
 /** A session for @conn, as of now. */
 struct sim_session *sim_session_new(struct sim_conn *conn, const char *mark);

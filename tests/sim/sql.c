@@ -723,6 +723,7 @@ static void compile_many(struct sim_many *many, const char *text)
 			.by_attempt = strstr(sql, "attempt = ?1") ||
 				      strstr(sql, "attempt IN ({?1|, })"),
 			.nowait = strncmp(sql, NOWAIT, strlen(NOWAIT)) == 0,
+			.passes = strstr(sql, " SKIP LOCKED ") != NULL,
 		},
 	};
 	memcpy(many->at, manies[i].at, sizeof(many->at));

@@ -166,6 +166,7 @@ struct sim_op {
 	bool by_attempt; /* a draw for one attempt only */
 	bool rings;      /* a DELETE that lets the bell go */
 	bool nowait;     /* it fails where another would wait */
+	bool passes;     /* it does not see rows that another has locked */
 	unsigned int conditions;
 	struct sim_condition condition[6];
 };

@@ -80,7 +80,7 @@ static void open_session(struct sim_session *session)
 		.ttl_ms = request->params[1].u64,
 		.expires_us = request->started_us + request->params[2].i64,
 		.started_us = request->started_us,
-		.born_us = sim_now - (sim_server_us() - request->started_us),
+		.born_us = request->began_us,
 		.proc = session->proc,
 		.beaten_us = sim_now,
 	};
@@ -208,6 +208,8 @@ static void draw(struct sim_session *session)
 	if (!row && !(lease && lease->there &&
 		      (!request->op->by_attempt ||
 		       lease->attempt == request->params[2].u64)))
+		return;
+	if (!row && sim_locks_pass_over(session, lease))
 		return;
 	session->answer.affected = *token ? 2 : 1;
 	if (*token)

@@ -17,10 +17,11 @@ struct sim_lease {
 	uint64_t attempt;
 	uint64_t session;
 	int64_t acquired_us;
+	int64_t began_us;   /* that in true time */
 	int64_t expires_us; /* 0: no maximum */
 	uint64_t serial;    /* counts the rows that this place has had; of a
 			       reader the writer's so far */
-	int64_t born_us;    /* in true time */
+	int64_t born_us;    /* when others could see it, in true time */
 	int64_t gone_us;    /* likewise, if it is not there */
 	unsigned int proc;  /* who made it */
 	uint64_t guards;    /* commits of the application's by it */
@@ -36,6 +37,7 @@ struct sim_session_row {
 	int64_t expires_us;
 	uint64_t beat;
 	uint64_t breaks; /* of a keep: the session of its client */
+	bool delays;     /* of a keep: a loss is to delay the next holder */
 	int64_t started_us;
 	int64_t born_us; /* started_us in true time */
 	unsigned int proc;
@@ -109,6 +111,9 @@ enum sim_kind {
 
 /** Does it belong to a keep whose client is gone, or has left it? */
 bool sim_is_kept(const struct sim_lease *lease);
+/** Its hold was lost, and has delayed the next. It is dead by now, and lies
+ *  there until somebody wants the name. */
+bool sim_has_delayed(const struct sim_lease *lease);
 
 /** The writer's row of @name, there or not. */
 struct sim_lease *sim_writer_of(unsigned int name);

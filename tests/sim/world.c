@@ -134,7 +134,8 @@ static void check_rest(void)
 		const struct sim_lease *lease = &sim_tables.leases[i];
 
 		if (lease->there && sim_session_row(lease->session) &&
-		    proc_of(lease->proc) && !sim_is_kept(lease))
+		    proc_of(lease->proc) && !sim_is_kept(lease) &&
+		    !sim_has_delayed(lease))
 			sim_violation("process %u left its lease of '%s'",
 				      lease->proc, sim_names[lease->name]);
 	}

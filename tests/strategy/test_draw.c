@@ -131,14 +131,12 @@ EACH("a single one that is held draws nothing")
 	assert_int_equal(part.verdict, RLK_HELD);
 	assert_true(part.holder.attempt == held.attempt);
 	assert_true(part.token == 0);
-	if (takes_bells()) {
-		guard = parts_guard(name);
-		part.answered = false;
-		parts_run_all(0, &part, 1);
-		assert_int_equal(part.verdict, RLK_HELD);
-		assert_true(part.token == 0);
-		parts_unguard(guard);
-	}
+	guard = parts_guard(name);
+	part.answered = false;
+	parts_run_all(0, &part, 1);
+	assert_int_equal(part.verdict, RLK_HELD);
+	assert_true(part.token == 0);
+	parts_unguard(guard);
 	assert_true(token_row(name) == token);
 	assert_true(bell_owner(name) == 0);
 	assert_true(ground_release(1, &held));

@@ -76,7 +76,7 @@ static void check_lease(struct run *run)
 static bool is_seen(struct run *run, const struct part *part,
 		    const char *comment)
 {
-	char sql[320];
+	char sql[512];
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT COUNT(*) FROM information_schema.routines WHERE "
@@ -88,17 +88,21 @@ static bool is_seen(struct run *run, const struct part *part,
 
 bool part_is_old(struct run *run, const struct part *part)
 {
-	static const char word[] = "COMMENT '";
+	static const char word[] = "COMMENT '", name[] = "rowlock ";
 	size_t last = 0;
 	const char *comment;
-	char other[160];
+	char other[256];
 
 	while (part->files[last + 1])
 		last++;
 	comment = strstr(part->files[last]->statements[0], word);
 	comment += strlen(word);
-	snprintf(other, sizeof(other), "<> '%.*s'", (int) strcspn(comment, "'"),
-		 comment);
+	/* That of a newer program stays: its comment has a larger number. */
+	snprintf(other, sizeof(other),
+		 "<> '%.*s' AND CAST(SUBSTRING(routine_comment, %zu) AS "
+		 "UNSIGNED) <= %lu",
+		 (int) strcspn(comment, "'"), comment, strlen(name) + 1,
+		 strtoul(comment + strlen(name), NULL, 10));
 	return is_seen(run, part, other);
 }
 

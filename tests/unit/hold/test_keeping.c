@@ -55,6 +55,22 @@ FAKE("the name is nobody's until its time is over")
 	fake_end(lock, client);
 }
 
+/* The first sending may have released it: then the row went when its time was
+ * over. */
+FAKE("a release that was not answered does not call it lost")
+{
+	struct rowlock_client *client = client_with_session();
+	struct rowlock *lock = keeping_lock(client);
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_lease_remove("job");
+	fake_next(FAKE_KEEP_RELEASE,
+		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
+	assert_code(rowlock_release(lock, &err), ROWLOCK_EUNKNOWN, &err);
+	assert_int_equal(fake_count(FAKE_KEEP_RELEASE), 2);
+	fake_end(lock, client);
+}
+
 /* A wait has its time for all that comes with the grant. */
 FAKE("a keep without an answer is a wait that timed out")
 {
