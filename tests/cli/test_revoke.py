@@ -123,6 +123,17 @@ class Asked(ToolTest):
             self.assertIn("'n' on fake:1 is asked for by job[42]@db7: a backup",
                           err)
 
+    def test_a_command_that_ends_as_asked_frees_a_lock_that_delays(self):
+        process = self.start("run", "--on-revoke=TERM",
+                             "--delay-after-loss=1h", "j", "--", "sh", "-c",
+                             "echo ready; read x", stdin=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        self.assertEqual(self.ask(), LATER)
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 143)
+        self.assertNotIn("stays locked", err)
+        self.fake.expect("release")
+
     def test_later_and_no_leave_the_command_alone(self):
         for word, answer in (("later", LATER), ("no", NO)):
             process = self.run_asked(word, "echo ready; read x; exit 4")
