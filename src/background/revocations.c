@@ -11,6 +11,7 @@
 #include "background/revocations.h"
 
 #include "core/call.h"
+#include "hold/hold.h"
 #include "strategy/revocation.h"
 
 struct telling {
@@ -31,6 +32,25 @@ static enum rowlock_answer ask(const struct rowlock_client *client,
 		   : ROWLOCK_ANSWER_HEARD;
 }
 
+/* It goes back to the server when it is released, and not to a thread that was
+ * not told. */
+static void note(struct rowlock_client *client, uint64_t attempt)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &client->session.holds)
+	{
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+
+		if (hold->attempt == attempt)
+			hold->asked = true;
+	}
+}
+
 static void tell(const struct rlk_revocation *revocation, void *arg)
 {
 	struct telling *telling = arg;
@@ -39,6 +59,7 @@ static void tell(const struct rlk_revocation *revocation, void *arg)
 
 	if (telling->fault || rlk_client_stopping(client))
 		return;
+	note(client, revocation->known.attempt);
 	answer = ask(client, revocation);
 	rlk_conn_set_until(telling->conn, rlk_client_chore_until(client));
 	telling->fault = rlk_revocation_answer(telling->conn, revocation,
