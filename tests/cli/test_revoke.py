@@ -134,6 +134,19 @@ class Asked(ToolTest):
         self.assertNotIn("stays locked", err)
         self.fake.expect("release")
 
+    def test_a_request_that_comes_once_more_is_told_once(self):
+        process = self.run_asked("URG", "echo ready; read x; exit 4")
+        told_before = None
+        for second, reason in ((1, "one"), (1, "one"), (2, "two")):
+            self.fake.say(request(reason=reason) +
+                          f" 2026-11-29 20:00:0{second}.000000", "revoke")
+            self.fake.expect("answered")
+            self.fake.seen.clear()
+            if (second, reason) != told_before:
+                self.assertIn(f": {reason}\n", process.stderr.readline())
+            told_before = second, reason
+        self.assertEqual(self.finish(process), (4, "", ""))
+
     def test_later_and_no_leave_the_command_alone(self):
         for word, answer in (("later", LATER), ("no", NO)):
             process = self.run_asked(word, "echo ready; read x; exit 4")
