@@ -38,8 +38,8 @@ bool rlk_may_plead(const struct rlk_asking *asking)
 {
 	return asking->spot.line == RLK_LINE_FRONT &&
 	       asking->name->strategy->counted && !asking->error.code &&
-	       !asking->plea_refused &&
-	       !asking->doubt.unsure && asking->delay_ms >= FROM_DELAY_MS &&
+	       !asking->plea_refused && !asking->doubt.unsure &&
+	       asking->delay_ms >= FROM_DELAY_MS &&
 	       rlk_trusts_clock(asking->client);
 }
 

@@ -2,9 +2,9 @@
 /*
  * Holders that are asked to give a lease back, by another client.
  */
+#include <pthread.h>
 #include <rowlock/admin.h>
 #include <rowlock/multilock.h>
-#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,8 +167,8 @@ CASE("a hold that was asked for is not handed to another thread")
 	assert_ok(rowlock_revoke(holder, name, "", NULL, &err));
 	assert_event(&heard.event, "the request");
 	await_answer(holder, name, ROWLOCK_ANSWER_LATER);
-	assert_int_equal(
-	    pthread_create(&thread, NULL, acquire_second, &second), 0);
+	assert_int_equal(pthread_create(&thread, NULL, acquire_second, &second),
+			 0);
 	usleep(300000);
 	assert_ok(rowlock_release(lock, &err));
 	pthread_join(thread, NULL);

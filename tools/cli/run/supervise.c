@@ -381,7 +381,7 @@ static const char *stays(const struct run *run, bool lost, bool runs_on)
 	if (lost && !deadline_is_maximum(&run->deadline))
 		return "it was about to be lost";
 	return !lost && died(run) && !gave_back(run) ? "its command was killed"
-						      : NULL;
+						     : NULL;
 }
 
 static int verdict(const struct run *run)
