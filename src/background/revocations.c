@@ -11,12 +11,14 @@
 #include "background/revocations.h"
 
 #include "core/call.h"
+#include "hold/hold.h"
 #include "strategy/revocation.h"
 
 struct telling {
 	struct rowlock_client *client;
 	struct rlk_conn *conn;
-	bool failed;
+	enum rlk_fault fault; /* of an answer; none is written after it */
+	struct rowlock_errinfo error;
 };
 
 static enum rowlock_answer ask(const struct rowlock_client *client,
@@ -30,19 +32,38 @@ static enum rowlock_answer ask(const struct rowlock_client *client,
 		   : ROWLOCK_ANSWER_HEARD;
 }
 
+/* It goes back to the server when it is released, and not to a thread that was
+ * not told. */
+static void note(struct rowlock_client *client, uint64_t attempt)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&client->mutex);
+	struct rlk_list *node;
+	struct rlk_list *after;
+
+	rlk_list_for_each(node, after, &client->session.holds)
+	{
+		struct rlk_hold *hold =
+		    container_of(node, struct rlk_hold, node);
+
+		if (hold->attempt == attempt)
+			hold->asked = true;
+	}
+}
+
 static void tell(const struct rlk_revocation *revocation, void *arg)
 {
 	struct telling *telling = arg;
 	struct rowlock_client *client = telling->client;
 	enum rowlock_answer answer;
-	struct rowlock_errinfo error;
 
-	if (telling->failed || rlk_client_stopping(client))
+	if (telling->fault || rlk_client_stopping(client))
 		return;
+	note(client, revocation->known.attempt);
 	answer = ask(client, revocation);
 	rlk_conn_set_until(telling->conn, rlk_client_chore_until(client));
-	telling->failed = rlk_revocation_answer(telling->conn, revocation,
-						answer, &error) != RLK_DONE;
+	telling->fault = rlk_revocation_answer(telling->conn, revocation,
+					       answer, &telling->error);
 }
 
 /* Will it fail in the same way each time? */
@@ -65,8 +86,13 @@ bool rlk_revocations_tell(struct rowlock_client *client, struct rlk_conn *conn,
 		return true;
 	rlk_conn_set_until(conn, rlk_client_chore_until(client));
 	fault = rlk_revocations_of(conn, id, tell, &telling, &count, &error);
-	if (!fault)
-		return !telling.failed && count < RLK_REVOCATIONS_MOST;
+	if (!fault && !telling.fault)
+		return count < RLK_REVOCATIONS_MOST;
+	/* Or it would be told again and again. */
+	if (!fault) {
+		fault = telling.fault;
+		error = telling.error;
+	}
 	if (!is_for_good(fault, &error))
 		return false;
 	if (error.code == ROWLOCK_EAUTH)

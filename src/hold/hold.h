@@ -96,10 +96,11 @@ struct rlk_hold_guard {
 
 /** There may be a hundred thousand of them: test_memory.c counts. */
 struct rlk_hold {
-	enum rlk_hold_state state : 7;
+	enum rlk_hold_state state : 6;
 	bool suspect : 1;    /* maybe broken: being looked up */
 	bool mixed_info : 1; /* its row may have another info than its last
 				handle */
+	bool asked : 1;      /* somebody was told that it is asked for */
 	bool conn_busy : 1;  /* some thread uses conn, or pings it */
 	bool wanted : 1;     /* lease: others wanted the name when it was
 				granted */

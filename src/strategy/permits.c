@@ -167,17 +167,15 @@ static enum rlk_fault look_now(struct asking *asking,
 	return rlk_stmt_each(asking->conn, &look, params, see, asking, reterr);
 }
 
-/* The holder to report: a dead one if there is one. Where the server's clock
- * does not count, any may be dead, and each is reported now and then: all are
- * observed at the same time, or each that is dead would last a TTL more. */
+/* The holder to report: the one that ends first, so that the first in line asks
+ * again by then. Where the server's clock does not count, any may be dead, and
+ * each is reported now and then: all are observed at the same time, or each
+ * that is dead would last a TTL more. */
 static const struct rlk_holder *pick(const struct asking *asking)
 {
 	const struct others *others = &asking->others;
 
-	return !asking->request->observes &&
-		       rlk_lease_left_us(&others->least) <= 0
-		   ? &others->least
-		   : &others->any;
+	return asking->request->observes ? &others->any : &others->least;
 }
 
 /* ---------------------------------------------------------------- choose */

@@ -49,6 +49,7 @@ struct rlk_asking {
 	struct rlk_asking_look look;
 	unsigned int makes; /* times that its row was made */
 	unsigned int guess; /* permits: where one may be free; 0: none */
+	bool plea_refused;  /* the account may not plead */
 	bool saw_others;
 	bool wanted; /* others want it as well */
 	struct rlk_doubt doubt;

@@ -16,8 +16,9 @@
  * A hold goes back to the server if it may be broken, or if its connection has
  * ended. So does one that the next owner wants with another info or maximum
  * hold, which the server stores; one whose name is kept for a time, as that
- * time is the next owner's too; and one whose guard was given out as text, or
- * is in a commit that may still come: that would pass for the next owner.
+ * time is the next owner's too; one that was asked for, as who asks waits for
+ * its end; and one whose guard was given out as text, or is in a commit that
+ * may still come: that would pass for the next owner.
  */
 #include "wait/handover.h"
 
@@ -106,9 +107,10 @@ static bool fits(const struct rlk_hold *hold, const struct rowlock *from,
 {
 	if (hold->guard.commit_may_come || hold->guard.in_transaction)
 		return false;
-	return !rlk_hold_has_maximum(hold) && to->max_hold_ms == 0 &&
-	       !rlk_hold_is_kept(hold) && !to->has_keep && !hold->guard.told &&
-	       !hold->mixed_info && rlk_lock_same_info(from, to);
+	return !hold->asked && !rlk_hold_has_maximum(hold) &&
+	       to->max_hold_ms == 0 && !rlk_hold_is_kept(hold) &&
+	       !to->has_keep && !hold->guard.told && !hold->mixed_info &&
+	       rlk_lock_same_info(from, to);
 }
 
 struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,

@@ -10,7 +10,8 @@
  * by others: so it counts now and then, soon at first.
  *
  * Failure modes: where the server's clock does not tell who is dead, each
- * question observes another holder, so there it asks on. A connection that
+ * question observes another holder, so there it asks on; and so it does with an
+ * account that may not write the row. A connection that
  * does not answer is closed, which costs the place in line.
  */
 #include "wait/pleading.h"
@@ -37,7 +38,8 @@ bool rlk_may_plead(const struct rlk_asking *asking)
 {
 	return asking->spot.line == RLK_LINE_FRONT &&
 	       asking->name->strategy->counted && !asking->error.code &&
-	       !asking->doubt.unsure && asking->delay_ms >= FROM_DELAY_MS &&
+	       !asking->plea_refused && !asking->doubt.unsure &&
+	       asking->delay_ms >= FROM_DELAY_MS &&
 	       rlk_trusts_clock(asking->client);
 }
 
@@ -52,7 +54,10 @@ static void speak(struct rlk_asking *asking)
 static bool is_said(struct rlk_asking *asking, enum rlk_fault fault)
 {
 	asking->error.code = 0;
-	if (fault && !rlk_fault_passes(fault))
+	/* An account without the right: it would be refused each time. */
+	if (fault == RLK_REFUSED)
+		asking->plea_refused = true;
+	else if (fault && !rlk_fault_passes(fault))
 		rlk_spot_discard(asking);
 	return !fault;
 }
@@ -128,10 +133,10 @@ bool rlk_plead(struct rlk_asking *asking)
 	struct rlk_request request = rlk_spot_bell(asking);
 	uint64_t ms = FIRST_COUNT_MS;
 	bool handed = false;
+	bool begun = begin(asking, &request);
 
-	if (!begin(asking, &request))
-		return false;
-	while (!has_room(asking, &request) &&
+	/* If it was begun half way, it is ended, too. */
+	while (begun && !has_room(asking, &request) &&
 	       listen(asking, &request, ms, &handed))
 		ms = ms * 2 < COUNT_MS ? ms * 2 : COUNT_MS;
 	end(asking, &request);

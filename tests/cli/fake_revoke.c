@@ -19,8 +19,9 @@ void fake_request(const char *line)
 	struct rowlock_revocation next = { .size = sizeof(next), .name = "n" };
 	int answer;
 
-	if (sscanf(line, "%d %" SCNu64 " %u %2047s %2047s %2047s", &answer,
-		   &next.attempt, &next.pid, word[0], word[1], word[2]) != 6)
+	if (sscanf(line, "%d %" SCNu64 " %u %2047s %2047s %2047s %31[^\n]",
+		   &answer, &next.attempt, &next.pid, word[0], word[1], word[2],
+		   next.asked_at) < 6)
 		abort();
 	next.answer = (enum rowlock_answer) answer;
 	snprintf(next.host, sizeof(next.host), "%.1000s", unhex(word[0]));

@@ -123,6 +123,30 @@ class Asked(ToolTest):
             self.assertIn("'n' on fake:1 is asked for by job[42]@db7: a backup",
                           err)
 
+    def test_a_command_that_ends_as_asked_frees_a_lock_that_delays(self):
+        process = self.start("run", "--on-revoke=TERM",
+                             "--delay-after-loss=1h", "j", "--", "sh", "-c",
+                             "echo ready; read x", stdin=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        self.assertEqual(self.ask(), LATER)
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 143)
+        self.assertNotIn("stays locked", err)
+        self.fake.expect("release")
+
+    def test_a_request_that_comes_once_more_is_told_once(self):
+        process = self.run_asked("URG", "echo ready; read x; exit 4")
+        told_before = None
+        for second, reason in ((1, "one"), (1, "one"), (2, "two")):
+            self.fake.say(request(reason=reason) +
+                          f" 2026-11-29 20:00:0{second}.000000", "revoke")
+            self.fake.expect("answered")
+            self.fake.seen.clear()
+            if (second, reason) != told_before:
+                self.assertIn(f": {reason}\n", process.stderr.readline())
+            told_before = second, reason
+        self.assertEqual(self.finish(process), (4, "", ""))
+
     def test_later_and_no_leave_the_command_alone(self):
         for word, answer in (("later", LATER), ("no", NO)):
             process = self.run_asked(word, "echo ready; read x; exit 4")

@@ -2,6 +2,7 @@
 /*
  * Holders that are asked to give a lease back, by another client.
  */
+#include <pthread.h>
 #include <rowlock/admin.h>
 #include <rowlock/multilock.h>
 #include <sched.h>
@@ -125,6 +126,56 @@ CASE("a later request takes the place of one that was refused")
 	await_answer(holder, name, ROWLOCK_ANSWER_HEARD);
 	assert_string_equal(heard.last.reason, "two");
 	assert_ok(rowlock_release(lock, &err));
+}
+
+struct second {
+	struct rowlock *lock;
+	uint64_t attempt;
+	int code;
+};
+
+static void *acquire_second(void *arg)
+{
+	struct second *second = arg;
+
+	second->code = rowlock_acquire(second->lock, ROWLOCK_FOREVER, NULL);
+	second->attempt = rowlock_attempt(second->lock);
+	if (!second->code)
+		second->code = rowlock_release(second->lock, NULL);
+	return NULL;
+}
+
+/* Who asks waits for the end of the hold. */
+CASE("a hold that was asked for is not handed to another thread")
+{
+	const char *name = test_name("revoke-hand");
+	HEARD(heard, ROWLOCK_ANSWER_LATER);
+	struct rowlock_client_options options = test_client_options(TTL_MS);
+	struct second second = { .code = -1 };
+	struct rowlock *lock;
+	uint64_t attempt;
+	pthread_t thread;
+
+	options.on_revoke = hear;
+	options.revoke_arg = &heard;
+	options.handover_ms = 60000;
+	TEST_CLIENT(holder, test_client_with(&options));
+	assert_ok(rowlock_new(holder, name, NULL, &lock, &err));
+	assert_ok(rowlock_new(holder, name, NULL, &second.lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	attempt = rowlock_attempt(lock);
+	assert_ok(rowlock_revoke(holder, name, "", NULL, &err));
+	assert_event(&heard.event, "the request");
+	await_answer(holder, name, ROWLOCK_ANSWER_LATER);
+	assert_int_equal(pthread_create(&thread, NULL, acquire_second, &second),
+			 0);
+	usleep(300000);
+	assert_ok(rowlock_release(lock, &err));
+	pthread_join(thread, NULL);
+	assert_int_equal(second.code, 0);
+	assert_true(second.attempt != attempt);
+	rowlock_free(second.lock);
+	rowlock_free(lock);
 }
 
 CASE("the holder of a name that is kept is told")

@@ -72,6 +72,27 @@ CASE("permits of clients that were seen dead come back")
 	outlive(ROWLOCK_OBSERVE_BEATS);
 }
 
+/* Those that live are many, and end much later. */
+CASE("permits of a dead client come back beside those of others")
+{
+	struct rowlock_client *client = test_client(test_ttl_ms(60000));
+	const char *name = test_name("beside");
+	pid_t holder = start_holder(name, 9, 1);
+	struct rowlock *others = make(client, name, 9);
+	struct rowlock *semaphore = make(client, name, 9);
+	uint64_t most_ms = test_ttl_ms(SHORT_TTL_MS) + 8000;
+
+	expect(others, 8, 0);
+	holder_kill(holder);
+	/* It pleads by then. */
+	assert_ok(rowlock_semaphore_acquire(semaphore, 1, most_ms, &err));
+	release(semaphore);
+	release(others);
+	end(semaphore);
+	end(others);
+	test_client_end(client);
+}
+
 /* Until it acquires again, which starts afresh. */
 static void expect_lost(struct rowlock *semaphore)
 {

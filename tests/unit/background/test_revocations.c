@@ -111,6 +111,29 @@ FAKE("an answer that does not arrive is asked for once more")
 	assert_ok(rowlock_release(lock, &err));
 }
 
+/* An account that may read requests, and not write. */
+FAKE("an answer that is refused is not told again and again")
+{
+	struct heard heard = { .answer = ROWLOCK_ANSWER_LATER };
+	FAKE_CLIENT_AS(client, listener(&heard));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_revoke(client, "job", "", NULL, &err));
+	fake_next(FAKE_REVOCATION_ANSWER,
+		  (struct fake_answer){ .skip = true,
+					.given = true,
+					.result = RLK_REFUSED,
+					.code = ROWLOCK_EAUTH });
+	fake_advance(BEAT_MS);
+	fake_pass_await(FAKE_REVOCATION_ANSWER, 1);
+	fake_advance(BEAT_MS);
+	fake_pass_await(FAKE_LEASES_THERE, 2);
+	assert_int_equal(heard.count, 1);
+	assert_int_equal(fake_count(FAKE_REVOCATION_ANSWER), 1);
+	assert_ok(rowlock_release(lock, &err));
+}
+
 FAKE("a later hold of the name does not hear of a request for an earlier one")
 {
 	struct heard heard = { .answer = ROWLOCK_ANSWER_LATER };

@@ -9,6 +9,10 @@
 static const struct fake_answer broken = { .given = true,
 					   .skip = true,
 					   .result = RLK_UNKNOWN };
+static const struct fake_answer refused = { .given = true,
+					    .skip = true,
+					    .result = RLK_REFUSED,
+					    .code = ROWLOCK_EAUTH };
 static const struct fake_answer killed = { .given = true,
 					   .skip = true,
 					   .result = RLK_KILLED };
@@ -18,7 +22,7 @@ struct scene {
 	struct one bob;
 };
 
-static void begin(struct scene *s)
+static void begin_at(struct scene *s, unsigned int op, unsigned int count)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 
@@ -34,7 +38,12 @@ static void begin(struct scene *s)
 	fake_lease_add("job", 7, 77);
 	acquire(&s->bob, ROWLOCK_FOREVER);
 	/* The first question of all does not tell of the holder. */
-	fake_pass_await(FAKE_PLEA_MAKE, 2);
+	fake_pass_await(op, count);
+}
+
+static void begin(struct scene *s)
+{
+	begin_at(s, FAKE_PLEA_MAKE, 2);
 }
 
 static void finish(struct scene *s)
@@ -137,6 +146,37 @@ FAKE("plea that breaks costs the place in line")
 	fake_next(FAKE_PLEA_LOOK, broken);
 	begin(&s);
 	fake_pass_await(FAKE_BELL_WAIT, 2);
+	fake_lease_remove("job");
+	fake_plea_hear();
+	is_granted_in_time(&s.bob);
+	finish(&s);
+}
+
+/* It may not write the row: it asks as others do, and keeps its place. */
+FAKE("account that may not plead asks on")
+{
+	struct scene s;
+
+	fake_next(FAKE_PLEA_MAKE, refused);
+	begin_at(&s, FAKE_PLEA_MAKE, 1);
+	fake_pass_await(FAKE_ACQUIRE, fake_count(FAKE_ACQUIRE) + 20);
+	assert_int_equal(fake_count(FAKE_PLEA_MAKE), 1);
+	assert_int_equal(fake_count(FAKE_PLEA_END), 1);
+	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
+	fake_lease_remove("job");
+	is_granted_in_time(&s.bob);
+	finish(&s);
+}
+
+/* It may tell that it pleads, though its row was not made. */
+FAKE("plea that was begun half way is ended")
+{
+	struct scene s;
+
+	fake_next(FAKE_PLEA_MAKE, killed);
+	begin_at(&s, FAKE_PLEA_MAKE, 1);
+	fake_pass_await(FAKE_PLEA_END, 1);
+	fake_pass_await(FAKE_PLEA_MAKE, 2);
 	fake_lease_remove("job");
 	fake_plea_hear();
 	is_granted_in_time(&s.bob);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See revocation.h. Failure modes: a request that comes before the last one was
- * taken replaces it.
+ * taken replaces it. One whose answer did not arrive comes once more, and gets
+ * the same answer; nobody is told of it twice.
  */
 #include "run/revocation.h"
 
@@ -64,15 +65,26 @@ bool revocation_start(struct revocation *revocation)
 	return revocation->started;
 }
 
+static bool is_same(const struct rowlock_revocation *a,
+		    const struct rowlock_revocation *b)
+{
+	return a->attempt == b->attempt && *a->asked_at &&
+	       strcmp(a->asked_at, b->asked_at) == 0 &&
+	       strcmp(a->name, b->name) == 0;
+}
+
 enum rowlock_answer revocation_hear(const struct rowlock_revocation *asked,
 				    void *arg)
 {
 	struct revocation *revocation = arg;
+	bool again;
 
 	pthread_mutex_lock(&revocation->mutex);
+	again = is_same(asked, &revocation->last);
 	revocation->last = *asked;
 	pthread_mutex_unlock(&revocation->mutex);
-	eventfd_write(revocation->fd, 1);
+	if (!again)
+		eventfd_write(revocation->fd, 1);
 	return revocation->answer;
 }
 

@@ -51,6 +51,7 @@ struct run {
 	int lost_fd;
 	int timer_fd;
 	sigset_t passed; /* the signals that were passed on */
+	int heeded;      /* the signal that a request has sent */
 	bool asked;      /* a signal that asks for an end was sent */
 };
 
@@ -244,6 +245,7 @@ static void heed(struct run *run)
 	if (!signal || run->deadline.phase != DEADLINE_WATCH)
 		return;
 	run->asked = true;
+	run->heeded = signal;
 	if (!child_signal(&run->child, signal))
 		tell_refused(run, signal);
 	/* A stopped process would not see it. */
@@ -360,6 +362,12 @@ static int status(const struct run *run)
 					       : run->child.code;
 }
 
+/* It ended as it was asked to: whoever asked is to have the lock. */
+static bool gave_back(const struct run *run)
+{
+	return run->heeded && run->child.killed == run->heeded;
+}
+
 /* Why must the lock not be released, if it is held still? Returns NULL if it
  * may be. */
 static const char *stays(const struct run *run, bool lost, bool runs_on)
@@ -372,7 +380,8 @@ static const char *stays(const struct run *run, bool lost, bool runs_on)
 		return NULL;
 	if (lost && !deadline_is_maximum(&run->deadline))
 		return "it was about to be lost";
-	return !lost && died(run) ? "its command was killed" : NULL;
+	return !lost && died(run) && !gave_back(run) ? "its command was killed"
+						     : NULL;
 }
 
 static int verdict(const struct run *run)
