@@ -123,9 +123,10 @@ enum rlk_fault rlk_plea_count(struct rlk_conn *conn,
 	    rlk_stmt_run(conn, &count_def, &name, &reply, reterr);
 
 	if (!fault)
-		*ret_room =
-		    !reply.has_row || reply.columns[1].u64 + request->count <=
-					  reply.columns[0].u64;
+		*ret_room = !reply.has_row ||
+			    reply.columns[0].u64 < request->count ||
+			    reply.columns[1].u64 + request->count <=
+				reply.columns[0].u64;
 	return fault;
 }
 

@@ -25,8 +25,8 @@ enum rlk_fault rlk_plea_look(struct rlk_conn *conn,
 			     const struct rlk_request *request, bool *ret_heard,
 			     struct rowlock_errinfo *reterr);
 
-/** *@ret_room: enough permits are free for @request, or the semaphore is gone.
- *  Reads all that are in use. */
+/** *@ret_room: enough permits are free for @request, or it can never have them,
+ * as the semaphore is gone, or has fewer. Reads all that are in use. */
 enum rlk_fault rlk_plea_count(struct rlk_conn *conn,
 			      const struct rlk_request *request, bool *ret_room,
 			      struct rowlock_errinfo *reterr);

@@ -31,7 +31,7 @@
  *
  * Permits have no holder that rings: there the first in line asks until it is
  * granted, and then lets the bell go (strategy/permits.h); meanwhile a release
- * wakes it (dozing.c).
+ * tells it (pleading.c).
  *
  * Rows have a line of their own, with their own connections (row_line.c).
  *

@@ -42,6 +42,14 @@ class Asking(ToolTest):
         self.assertEqual(code, 125)
         self.assertIn("no right", err)
 
+    def test_a_reader_that_cannot_be_asked_is_not_nobody(self):
+        self.fake.answers["revoke"] = [f"reply {ENOTHELD} nobody"]
+        self.fake.answers["list"] = [entry("n", kind=2, slot=9, program="job", pid=7,
+                                           host="db7"), "reply 0"]
+        code, out, err = self.run_tool("revoke", "-w", "1h", "n")
+        self.assertEqual((code, out), (125, ""))
+        self.assertIn("'n' on fake:1 is held by job[7]@db7, who cannot be asked", err)
+
     def test_a_refusal_ends_the_wait_and_is_told(self):
         self.fake.answers["revoke"] = [request(), "reply 0"]
         process = self.start("revoke", "--wait=1h", "n")
@@ -51,7 +59,7 @@ class Asking(ToolTest):
                       process.stderr.readline())
         self.fake.say(request(NO))
         code, _, err = self.finish(process)
-        self.assertEqual(code, 1)
+        self.assertEqual(code, 2)
         self.assertIn("does not give it back", err)
 
     def test_the_wait_ends_with_the_hold_that_was_asked_for(self):
@@ -67,7 +75,7 @@ class Asking(ToolTest):
     def test_a_wait_that_is_over_tells_what_takes_the_lock(self):
         self.fake.answers["revoke"] = [request(), "reply 0"]
         code, _, err = self.run_tool("revoke", "-w", "10ms", "n")
-        self.assertEqual(code, 1)
+        self.assertEqual(code, 2)
         self.assertIn("'n' on fake:1 is still held, and its holder has not "
                       "answered: 'rowlock break' takes it", err)
 
@@ -143,7 +151,7 @@ class Asked(ToolTest):
             self.fake.expect("answered")
             self.fake.seen.clear()
             if (second, reason) != told_before:
-                self.assertIn(f": {reason}\n", process.stderr.readline())
+                self.assertIn(f": {reason}; the command gets its signal\n", process.stderr.readline())
             told_before = second, reason
         self.assertEqual(self.finish(process), (4, "", ""))
 

@@ -145,7 +145,7 @@ static void *acquire_second(void *arg)
 	return NULL;
 }
 
-/* Who asks waits for the end of the hold. */
+/* The asker waits for the end of the hold. */
 CASE("a hold that was asked for is not handed to another thread")
 {
 	const char *name = test_name("revoke-hand");

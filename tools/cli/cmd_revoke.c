@@ -3,8 +3,9 @@
  * rowlock revoke: ask the holder of a lease to give it back.
  *
  * Asks once; with --wait looks again until the hold that was asked for is over.
- * Failure modes: 1 if there is none, if its holder refuses, or the time is up;
- * 125 otherwise. A server that is away meanwhile is waited for.
+ * Failure modes: 1 if there is none; 2 if it is still held, as its holder
+ * refuses, or the time is up; 125 otherwise, also for holders that cannot be
+ * asked. A server that is away meanwhile is waited for.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -14,6 +15,9 @@
 #include "common/report.h"
 #include "common/text.h"
 #include "show/request.h"
+#include "show/sight.h"
+
+#define EXIT_STILL_HELD 2
 
 /* Between two looks. An answer takes a heartbeat of the holder. */
 #define LOOK_MS 500
@@ -25,15 +29,15 @@ static const char help[] =
     "heartbeat, if it listens (run --on-revoke, hold), may answer, and holds "
     "on until\n"
     "it is done: 'rowlock break' asks nobody. 'rowlock show' has the answer.\n"
-    "Exits with 1 if nobody held NAME; with --wait also if the holder refuses, "
-    "or the\n"
-    "time is over.\n\n"
+    "Exits with 1 if nobody held NAME; with --wait with 2 if it is still held, "
+    "as the\n"
+    "holder refuses, or the time is over.\n\n"
     "  -r, --reason=TEXT          why: the holder is told\n"
     "  -w, --wait=TIME            wait for the end of that hold, no longer "
     "than TIME\n"
     "\nExamples:\n"
     "  rowlock revoke --reason='db1 goes down at 22:00' nightly\n"
-    "  rowlock revoke -w 10m nightly || rowlock break nightly\n";
+    "  rowlock revoke -w 10m nightly; [ $? -ne 2 ] || rowlock break nightly\n";
 
 static const struct option options[] = {
 	{ "reason", required_argument, NULL, 'r' },
@@ -56,7 +60,7 @@ static int tell(struct revoking *revoking, enum rowlock_answer answer)
 	revoking->told = answer;
 	report(ROWLOCK_LOG_INFO, "the holder of '%s' on %s %s", revoking->name,
 	       rowlock_client_server(revoking->client), request_word(answer));
-	return answer == ROWLOCK_ANSWER_NO ? EXIT_NOT : -1;
+	return answer == ROWLOCK_ANSWER_NO ? EXIT_STILL_HELD : -1;
 }
 
 static int look(struct revoking *revoking)
@@ -97,7 +101,37 @@ static int wait_for(struct revoking *revoking, uint64_t wait_ms)
 	       revoking->told == ROWLOCK_ANSWER_NONE
 		   ? "and its holder has not answered"
 		   : "though its holder knows");
-	return EXIT_NOT;
+	return EXIT_STILL_HELD;
+}
+
+/* No lease that can be asked for. Returns the exit code. */
+static int not_found(struct rowlock_client *client, const char *name)
+{
+	/* Not a lease that has come since. */
+	const unsigned int kinds = 1 << ROWLOCK_KIND_READER |
+				   1 << ROWLOCK_KIND_WRITER |
+				   1 << ROWLOCK_KIND_PERMIT;
+	const struct sight_of of = { &name, 1, ROWLOCK_LEASE, kinds };
+	const char *server = rowlock_client_server(client);
+	struct rowlock_errinfo error;
+	char seen[SIGHT_SIZE];
+	struct sight sight;
+
+	if (sight_look(client, &of, SIGHT_MS, &sight, &error) < 0) {
+		report(ROWLOCK_LOG_ERROR, "%s", error.message);
+		return EXIT_FAILED;
+	}
+	if (sight_is_free(&sight)) {
+		report(ROWLOCK_LOG_INFO, "nobody holds '%s' on %s", name,
+		       server);
+		return EXIT_NOT;
+	}
+	sight_say(&sight, seen);
+	report(ROWLOCK_LOG_ERROR,
+	       "'%s' on %s is %s, who cannot be asked: only the holder of a "
+	       "lease, of several names or of an election can",
+	       name, server, seen);
+	return EXIT_FAILED;
 }
 
 static int revoke(const struct common *common, const char *name,
@@ -113,11 +147,8 @@ static int revoke(const struct common *common, const char *name,
 	if (code != 0)
 		return code;
 	r = rowlock_revoke(client, name, reason, &asked, &error);
-	if (r == ROWLOCK_ENOTHELD) {
-		report(ROWLOCK_LOG_INFO, "nobody holds '%s' on %s", name,
-		       rowlock_client_server(client));
-		return EXIT_NOT;
-	}
+	if (r == ROWLOCK_ENOTHELD)
+		return not_found(client, name);
 	if (r < 0) {
 		report(ROWLOCK_LOG_ERROR, "%s", error.message);
 		return EXIT_FAILED;

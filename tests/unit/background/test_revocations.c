@@ -189,6 +189,7 @@ FAKE("without the table, or a right on it, a look is not repeated")
 		fake_lease_break("job");
 		fake_advance(BEAT_MS);
 		fake_pass_until(is_lost, lock);
+		fake_await(FAKE_REVOCATIONS_OF, before + 1);
 		fake_advance(BEAT_MS);
 		assert_int_equal(fake_count(FAKE_REVOCATIONS_OF), before + 1);
 	}

@@ -234,22 +234,27 @@ static void heed(struct run *run)
 {
 	const struct supervision *plan = run->plan;
 	int signal = plan->revocation->signal;
+	bool sent = true;
 	char words[REVOCATION_WORDS_SIZE];
 	struct rowlock_revocation asked;
 
 	if (!revocation_take(plan->revocation, &asked))
 		return;
+	if (run->deadline.phase != DEADLINE_WATCH)
+		signal = 0;
+	if (signal) {
+		run->asked = true;
+		run->heeded = signal;
+		sent = child_signal(&run->child, signal);
+		/* A stopped process would not see it. */
+		child_signal(&run->child, SIGCONT);
+	}
 	revocation_words(&asked, words);
-	report(ROWLOCK_LOG_INFO, "%s: '%s' on %s is asked for by %s",
-	       plan->title, asked.name, plan->server, words);
-	if (!signal || run->deadline.phase != DEADLINE_WATCH)
-		return;
-	run->asked = true;
-	run->heeded = signal;
-	if (!child_signal(&run->child, signal))
+	report(ROWLOCK_LOG_INFO, "%s: '%s' on %s is asked for by %s%s",
+	       plan->title, asked.name, plan->server, words,
+	       signal ? "; the command gets its signal" : "");
+	if (!sent)
 		tell_refused(run, signal);
-	/* A stopped process would not see it. */
-	child_signal(&run->child, SIGCONT);
 }
 
 /* Has the command ended; and if we ended it, has its group? */
