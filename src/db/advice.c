@@ -93,12 +93,17 @@ static void replace(struct rowlock_errinfo *reterr, const char *format, ...)
 	va_end(args);
 }
 
-static bool is_no_table(unsigned int number)
+static bool is_refused_table(unsigned int number)
 {
 	return number == 1044 || /* no right on the database */
+	       number == 1142;   /* no right on it, or it is not there */
+}
+
+static bool is_no_table(unsigned int number)
+{
+	return is_refused_table(number) ||
 	       number == 1109 || /* unknown in information_schema */
-	       number == 1142 || /* no right on it, or it is not there */
-	       number == 1146;
+	       number == 1146;   /* told to who has a right on it only */
 }
 
 static void advise_database(struct rlk_conn *conn, int code,
@@ -130,7 +135,7 @@ int rlk_advise(struct rlk_conn *conn, int code, struct rowlock_errinfo *reterr)
 	if (!reterr || (code != ROWLOCK_EAUTH && code != ROWLOCK_ESCHEMA &&
 			!is_no_table(reterr->mysql)))
 		return code;
-	if ((code == ROWLOCK_EAUTH || is_no_table(reterr->mysql)) &&
+	if ((code == ROWLOCK_EAUTH || is_refused_table(reterr->mysql)) &&
 	    ask(conn, idle_role, &role))
 		replace(reterr,
 			"the account has the role '%s', which is not active, "

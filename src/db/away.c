@@ -46,6 +46,10 @@ static const struct away {
 	{ 1203, RLK_REFUSED, ROWLOCK_ECONNECT },
 	{ 1226, RLK_REFUSED, ROWLOCK_ECONNECT },
 
+	/* No undo log for one more transaction that writes. MariaDB: "InnoDB
+	 * Undo Log"; MySQL: 17.6.6 "Undo Logs". */
+	{ 1637, RLK_REFUSED, ROWLOCK_ECONNECT },
+
 	/* The host is blocked until somebody flushes, or its name cannot be
 	 * resolved. MariaDB: "Server System Variables", max_connect_errors.
 	 * MySQL: 7.1.12.3 "DNS Lookups and the Host Cache". */
@@ -58,6 +62,7 @@ static const struct away {
 	{ 1041, RLK_REFUSED, ROWLOCK_ECONNECT },
 	{ 1135, RLK_REFUSED, ROWLOCK_ECONNECT },
 	{ 3015, RLK_REFUSED, ROWLOCK_ECONNECT },
+	{ 3044, RLK_REFUSED, ROWLOCK_ECONNECT },
 	/* MySQL: 7.1.8 "Server System Variables", connection_memory_limit and
 	 * global_connection_memory_limit: it closes the connection. */
 	{ 4081, RLK_UNKNOWN, ROWLOCK_ECONNECT },
@@ -107,6 +112,10 @@ static const struct away {
 	{ 3782, RLK_REFUSED, ROWLOCK_ECONNECT },
 	{ 3783, RLK_REFUSED, ROWLOCK_ECONNECT },
 
+	/* While another member becomes the primary. MySQL: 20.5.1.1 "Changing
+	 * the Primary": behind its timeout no transaction begins. */
+	{ 4094, RLK_REFUSED, ROWLOCK_ECONNECT },
+
 	/* It takes no writes for now: a replica, or one that is repaired.
 	 * MariaDB: "Server System Variables", read_only, innodb_read_only;
 	 * "InnoDB Recovery Modes" (1036). MySQL: 7.1.8 "Server System
@@ -120,9 +129,12 @@ static const struct away {
 	{ 3989, RLK_REFUSED, ROWLOCK_EREADONLY },
 
 	/* ProxySQL's documentation, "Global variables",
-	 * mysql-connect_timeout_server_max: no server behind it was reached; it
-	 * may have lost one to which it had said the statement. */
+	 * mysql-connect_timeout_server_max; "Error Codes": no server behind it
+	 * was reached, or it went offline; it may have lost one to which it had
+	 * said the statement. */
 	{ 9001, RLK_UNKNOWN, ROWLOCK_ECONNECT },
+	{ 9002, RLK_UNKNOWN, ROWLOCK_ECONNECT },
+	{ 9004, RLK_UNKNOWN, ROWLOCK_ECONNECT },
 };
 
 bool rlk_away(unsigned int number, enum rlk_fault *ret_fault, int *ret_code)

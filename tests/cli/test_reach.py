@@ -82,6 +82,16 @@ class Stranger(ToolTest):
                       "as it is another user's: end it yourself", err)
         self.assertNotIn("though it was killed", err)
 
+    def test_a_candidate_starts_no_other_beside_it(self):
+        process = self.start(*self.WEAK, "elect", "j", *self.JOB, tool="setpriv")
+        pid = int(process.stdout.readline())
+        self.addCleanup(self.end, os.pidfd_open(pid))
+        self.fake.say("lose")
+        self.assertEqual(process.wait(patience()), 124)
+        self.assertIn(f"process {pid} runs on without the lock 'j' on fake:1, "
+                      "as it is another user's: end it yourself",
+                      process.stderr.read())
+
     def beside(self):
         job = " ".join(self.JOB[:5]) + f' "{self.JOB[5]}"'
         return self.strange("bash", "-c", job.replace("$$", "\\$\\$") +

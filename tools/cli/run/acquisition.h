@@ -48,6 +48,7 @@ struct acquisition {
 	/* Why a lock that is held still is not released, but ends by itself
 	 * with its TTL; or NULL. */
 	const char *stays;
+	bool runs_on; /* the lock was lost, and its command was not ended */
 
 	/* Private. */
 	struct onlooker onlooker;

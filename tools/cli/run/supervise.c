@@ -420,6 +420,7 @@ static int verdict(const struct run *run)
 		       "%d); they run on without the lock '%s'",
 		       run->plan->title, (int) run->child.pid, run->plan->name);
 	*run->plan->ret_lost = lost;
+	*run->plan->ret_runs_on = lost && (stranger || runs_on);
 	*run->plan->ret_stays = stays(run, lost, stranger || runs_on);
 	return lost ? EXIT_LOST : status(run);
 }

@@ -42,6 +42,8 @@ struct supervision {
 	bool *ret_lost; /* set if the hold was lost meanwhile: the exit status
 			   does not tell, as a command may end with 124 */
 	bool delays;    /* after an unclean end others wait */
+	bool *ret_runs_on; /* set if the lock was lost, and processes are left
+			      of the command */
 	const char **ret_stays; /* set to the reason if a lock that is held
 				   still must not be released */
 };

@@ -388,6 +388,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 		.ret_told = &task->told,
 		.delays = task->lock.delay_after_loss_ms > 0,
 		.ret_lost = &task->lost,
+		.ret_runs_on = &acquisition->runs_on,
 		.ret_stays = &acquisition->stays,
 		.ret_started = task->job ? &task->job->started : NULL,
 	};
