@@ -460,9 +460,10 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_token(struct rowlock *lock,
 					    uint64_t *ret_token,
 					    struct rowlock_errinfo *reterr);
 
-/** Tells why the hold of @lock was lost, such as "its connection ended".
- * Returns NULL if it is held, or was released. The text is valid until the lock
- * is freed. Any thread, also in the lost callback. Does not block. */
+/** Tells why the hold of @lock was lost, such as "its connection ended"; or why
+ * it will be, if it is held and its last heartbeat has failed. Returns NULL if
+ * all is well, or it was released. The text is valid until the client is freed,
+ * or the lock. Any thread, also in the lost callback. Does not block. */
 ROWLOCK_API const char *rowlock_lost_reason(const struct rowlock *lock);
 
 /** How long the hold is good by our own clock if the server stays silent from

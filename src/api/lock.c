@@ -180,7 +180,11 @@ const char *rowlock_lost_reason(const struct rowlock *lock)
 	if (rlk_lock_refuses(lock, NULL))
 		return NULL;
 	rlk_mutex_lock(&lock->name->client->mutex);
-	if (!rlk_lock_shows_locked(lock) && lock->hold && lock->shown)
+	if (rlk_lock_shows_locked(lock))
+		reason = lock->name->strategy->pins_connection
+			     ? NULL
+			     : lock->name->client->session.late;
+	else if (lock->hold && lock->shown)
 		reason = lock->hold->reason;
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	return reason;

@@ -103,7 +103,7 @@ static bool is_no_table(unsigned int number)
 {
 	return is_refused_table(number) ||
 	       number == 1109 || /* unknown in information_schema */
-	       number == 1146;   /* told to who has a right on it only */
+	       number == 1146;   /* an account without rights gets 1142 */
 }
 
 static void advise_database(struct rlk_conn *conn, int code,

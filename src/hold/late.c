@@ -4,7 +4,7 @@
  * thousand of them: a reason is a text of the client's, of which it keeps few.
  *
  * Failure modes: after RLK_REASONS different ones, the reason of a loss is that
- * no heartbeat was answered, without its error.
+ * no heartbeat succeeded, without its error.
  */
 #include "hold/late.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATE "no heartbeat was answered within the TTL"
+#define LATE "no heartbeat succeeded in time"
 
 static const char *keep(struct rowlock_client *client, const char *text)
 {

@@ -540,9 +540,11 @@ class OwnServer(ServerTest):
             check=True, timeout=patience())
         self.gone(pidfd)
         self.assertEqual(process.wait(patience()), 124)
-        self.assertRegex(process.stderr.read(),
-                         "heartbeat failed, leases are lost in [0-9]+ ms "
+        err = process.stderr.read()
+        self.assertRegex(err, "heartbeat failed, leases are lost in [0-9]+ ms "
                          "unless one succeeds: .*account is locked")
+        self.assertRegex(err, r"lost \(no heartbeat succeeded in time; the last: "
+                         ".*account is locked")
 
     def test_a_lease_lives_through_a_restart_and_the_daemon_too(self):
         holder, pidfd = self.holder("-t", "60", self.name("lives"))

@@ -407,8 +407,8 @@ FAKE("a loss has the error of the last beat")
 	fake_creep(16000);
 	assert_int_equal(rowlock_held(one.lock), 0);
 	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);
-	assert_non_null(strstr(err.message, "no heartbeat was answered within "
-					    "the TTL; the last: operation"));
+	assert_non_null(strstr(err.message, "no heartbeat succeeded in time; "
+					    "the last: operation"));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
 }
 
@@ -417,9 +417,11 @@ FAKE("an answered beat forgets the error of the one before")
 	_cleanup_(end) struct world_of_one one = begin();
 
 	refuse_two_rounds_of_beats();
+	assert_non_null(strstr(rowlock_lost_reason(one.lock), "operation"));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = false });
 	fake_advance(1000);
 	await_valid_until(&one, 12000 + 27000);
+	assert_null(rowlock_lost_reason(one.lock));
 	fake_creep(27000);
 	assert_int_equal(rowlock_held(one.lock), 0);
 	assert_code(rowlock_release(one.lock, &err), ROWLOCK_ELOST, &err);

@@ -53,12 +53,6 @@ bool deadline_is_maximum(const struct deadline *deadline)
 	return deadline->ends >= deadline->max_from;
 }
 
-const char *deadline_words(const struct deadline *deadline)
-{
-	return deadline_is_maximum(deadline) ? "its maximum is nearly over"
-					     : "not renewed in time";
-}
-
 bool deadline_is_near(const struct deadline *deadline, uint64_t remaining_ms)
 {
 	return remaining_ms <= deadline->term_ms;

@@ -60,9 +60,6 @@ void deadline_limit(struct deadline *deadline, uint64_t now_ms, uint64_t max_ms,
  *  deadline. */
 bool deadline_is_maximum(const struct deadline *deadline);
 
-/** The same in words, for "is about to be lost (...)". */
-const char *deadline_words(const struct deadline *deadline);
-
 /** Is so little left that nothing should be started? */
 bool deadline_is_near(const struct deadline *deadline, uint64_t remaining_ms);
 

@@ -94,6 +94,16 @@ void hold_lost(struct rowlock *lock, void *arg)
 	eventfd_write(*(const int *) arg, 1);
 }
 
+const char *hold_threat(const struct rowlock *lock,
+			const struct deadline *deadline)
+{
+	const char *reason = rowlock_lost_reason(lock);
+
+	if (deadline_is_maximum(deadline))
+		return "its maximum is nearly over";
+	return reason ? reason : "not renewed in time";
+}
+
 const char *hold_loss(const struct rowlock *lock)
 {
 	const char *reason = rowlock_lost_reason(lock);

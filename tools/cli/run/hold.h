@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "run/deadline.h"
+
 /** The side of a read/write lock that is wanted. */
 enum hold_mode {
 	HOLD_PLAIN, /* none: it is another kind of lock */
@@ -62,6 +64,10 @@ int hold_guard_sql(struct hold *hold, bool by_call, char *text, size_t size,
 /** A rowlock_lost_fn: wakes the loop that polls the eventfd *@arg, which then
  *  asks the lock. */
 void hold_lost(struct rowlock *lock, void *arg);
+
+/** Why it is about to be lost, for messages. */
+const char *hold_threat(const struct rowlock *lock,
+			const struct deadline *deadline);
 
 /** Why it was lost, for messages. */
 const char *hold_loss(const struct rowlock *lock);

@@ -249,7 +249,8 @@ static void tell_near(struct holding *holding)
 	_cleanup_(text_freep) char *words = NULL;
 
 	if (asprintf(&words, "is about to be lost (%s)",
-		     deadline_words(deadline)) >= 0)
+		     hold_threat(holding->acquisition->hold.lock, deadline)) >=
+	    0)
 		tell_loss(holding,
 			  deadline_is_maximum(deadline) ? "ended" : "silence",
 			  words);
@@ -278,7 +279,9 @@ static int end_by(struct holding *holding, enum end end)
 		    JOURNAL_LOST, task->name, ROWLOCK_LOG_ERROR,
 		    "hold: the lock '%s' on %s is about to be lost (%s): it "
 		    "is given up",
-		    task->name, server, deadline_words(&holding->deadline));
+		    task->name, server,
+		    hold_threat(holding->acquisition->hold.lock,
+				&holding->deadline));
 		/* The program has the time until the deadline. */
 		holding->acquisition->stays = "it was about to be lost";
 		task->lost = true;

@@ -97,7 +97,7 @@ static void end_by_term(const struct run *run, uint64_t remaining)
 		    "%s: the lock '%s' on %s is about to be lost (%s): "
 		    "sending SIGTERM",
 		    run->plan->title, run->plan->name, run->plan->server,
-		    deadline_words(&run->deadline));
+		    hold_threat(run->plan->lock, &run->deadline));
 	else
 		report_event(
 		    JOURNAL_LOST, run->plan->name, ROWLOCK_LOG_ERROR,
