@@ -184,6 +184,25 @@ static enum rlk_fault fail_drawing(const struct rlk_hold *hold,
 	return RLK_REFUSED;
 }
 
+/* Between two tries of what the server refuses for a moment. */
+#define REFUSED_PAUSE_MS 50
+
+/* Is it worth another try? So is what worked before and is refused, as a table
+ * is being made anew (db/refusal.h): a grant is lost without its token. */
+static bool may_pass(const struct rowlock_client *client, enum rlk_fault fault,
+		     int64_t until, const struct rowlock_errinfo *error)
+{
+	int64_t now = rlk_now(client->clock);
+
+	if (now >= until)
+		return false;
+	if (fault == RLK_REFUSED && error->code == ROWLOCK_ECONNECT) {
+		rlk_client_pause(client, rlk_after(now, REFUSED_PAUSE_MS));
+		return true;
+	}
+	return rlk_commit_again(fault);
+}
+
 /* Draw on an autocommit connection. An unanswered draw is simply repeated: the
  * next token is larger, and gaps do no harm. */
 static enum rlk_fault draw(struct rlk_hold *hold, unsigned int which,
@@ -199,8 +218,7 @@ static enum rlk_fault draw(struct rlk_hold *hold, unsigned int which,
 		    pinned ? ask_aside(hold, which, 0, until, ret_token, reterr)
 			   : rlk_commit_draw(hold, which, &errand, ret_token,
 					     reterr);
-	while (rlk_commit_again(fault) &&
-	       rlk_now(hold->name->client->clock) < until);
+	while (may_pass(hold->name->client, fault, until, reterr));
 	return fault;
 }
 
@@ -212,8 +230,7 @@ static enum rlk_fault raise_token(struct rlk_hold *hold, unsigned int which,
 
 	do
 		fault = ask_aside(hold, which, floor, until, NULL, reterr);
-	while (rlk_commit_again(fault) &&
-	       rlk_now(hold->name->client->clock) < until);
+	while (may_pass(hold->name->client, fault, until, reterr));
 	return fault;
 }
 
