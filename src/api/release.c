@@ -140,7 +140,7 @@ static enum rlk_fault delete_row(struct rlk_hold *hold, int64_t until,
 {
 	struct rowlock_client *client = hold->name->client;
 	struct rlk_errand errand = { .until_ms = until, .persist = true };
-	bool unanswered = hold->guard.may_be_gone;
+	bool unanswered = false;
 	enum rlk_fault fault;
 
 	do {
@@ -190,6 +190,7 @@ static int release_lease(struct rowlock *lock, const struct parting *parting,
 	struct rlk_found found = { .row = false };
 	enum rlk_fault fault = remove_row(hold, until, &found, reterr);
 
+	found.unsure = found.unsure || parting->unknown;
 	rlk_mutex_lock(&client->mutex);
 	if (hold->state == RLK_HOLD_RELEASING) {
 		if (fault)

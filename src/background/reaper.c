@@ -149,15 +149,6 @@ static int reap_tokens(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 
 /* ----------------------------------------------------------- revocations */
 
-/* Tables of version 7 have none, and an account of the reaper that was made for
- * them has no right on it. */
-static bool may_lack_them(enum rlk_fault fault,
-			  const struct rowlock_errinfo *error)
-{
-	return fault == RLK_REFUSED &&
-	       (error->code == ROWLOCK_ESCHEMA || error->code == ROWLOCK_EAUTH);
-}
-
 static int reap_revocations(struct rlk_pass *pass,
 			    struct rowlock_errinfo *reterr)
 {
@@ -170,7 +161,7 @@ static int reap_revocations(struct rlk_pass *pass,
 		fault = rlk_revocations_drop(pass->conn, pass->batch, &count,
 					     reterr);
 		if (fault)
-			return may_lack_them(fault, reterr)
+			return rlk_revocations_lack(fault, reterr)
 				   ? 0
 				   : rlk_client_code(pass->client, fault,
 						     reterr);

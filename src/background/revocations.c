@@ -18,7 +18,7 @@ struct telling {
 	struct rowlock_client *client;
 	struct rlk_conn *conn;
 	enum rlk_fault fault; /* of an answer; none is written after it */
-	struct rowlock_errinfo error;
+	struct rowlock_errinfo error; /* the same, or that of the question */
 };
 
 static enum rowlock_answer ask(const struct rowlock_client *client,
@@ -66,38 +66,28 @@ static void tell(const struct rlk_revocation *revocation, void *arg)
 					       answer, &telling->error);
 }
 
-/* Will it fail in the same way each time? */
-static bool is_for_good(enum rlk_fault fault,
-			const struct rowlock_errinfo *error)
-{
-	return fault == RLK_REFUSED &&
-	       (error->code == ROWLOCK_ESCHEMA || error->code == ROWLOCK_EAUTH);
-}
-
 bool rlk_revocations_tell(struct rowlock_client *client, struct rlk_conn *conn,
 			  uint64_t id)
 {
 	struct telling telling = { .client = client, .conn = conn };
-	struct rowlock_errinfo error;
 	enum rlk_fault fault;
 	size_t count;
 
 	if (!client->on_revoke)
 		return true;
 	rlk_conn_set_until(conn, rlk_client_chore_until(client));
-	fault = rlk_revocations_of(conn, id, tell, &telling, &count, &error);
-	if (!fault && !telling.fault)
+	fault = rlk_revocations_of(conn, id, tell, &telling, &count,
+				   &telling.error);
+	if (!fault)
+		fault = telling.fault;
+	if (!fault)
 		return count < RLK_REVOCATIONS_MOST;
 	/* Or it would be told again and again. */
-	if (!fault) {
-		fault = telling.fault;
-		error = telling.error;
-	}
-	if (!is_for_good(fault, &error))
+	if (!rlk_revocations_lack(fault, &telling.error))
 		return false;
-	if (error.code == ROWLOCK_EAUTH)
+	if (telling.error.code == ROWLOCK_EAUTH)
 		rlk_log(&client->log, ROWLOCK_LOG_WARNING,
 			"nobody can ask this client for its leases: %s",
-			error.message);
+			telling.error.message);
 	return true;
 }

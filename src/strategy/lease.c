@@ -398,7 +398,10 @@ static void break_one(const struct rlk_value *columns, void *arg)
 	 * the dead row. */
 	request.attempt = 0;
 	rlk_lease_release(breaking->conn, &request, &swept, &error);
-	rlk_stmt_run(breaking->conn, &drop_keep, session, &reply, &error);
+	/* Only a plain lease has one. */
+	if (request.slot == 0)
+		rlk_stmt_run(breaking->conn, &drop_keep, session, &reply,
+			     &error);
 }
 
 static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,

@@ -26,7 +26,7 @@ enum rlk_fault rlk_plea_look(struct rlk_conn *conn,
 			     struct rowlock_errinfo *reterr);
 
 /** *@ret_room: enough permits are free for @request, or it can never have them,
- * as the semaphore is gone, or has fewer. Reads all that are in use. */
+ *  as the semaphore is gone, or has fewer. Reads all that are in use. */
 enum rlk_fault rlk_plea_count(struct rlk_conn *conn,
 			      const struct rlk_request *request, bool *ret_room,
 			      struct rowlock_errinfo *reterr);

@@ -60,6 +60,15 @@ enum rlk_fault rlk_revocation_answer(struct rlk_conn *conn,
 				     enum rowlock_answer answer,
 				     struct rowlock_errinfo *reterr);
 
+/** Is this the refusal of each such question? Tables of version 7 have none of
+ *  these rows, and an account that was made for them has no right on it. */
+static inline bool rlk_revocations_lack(enum rlk_fault fault,
+					const struct rowlock_errinfo *error)
+{
+	return fault == RLK_REFUSED &&
+	       (error->code == ROWLOCK_ESCHEMA || error->code == ROWLOCK_EAUTH);
+}
+
 /** Delete requests of holds that are over, at most @most. *@ret_count: of
  *  those that were found. */
 enum rlk_fault rlk_revocations_drop(struct rlk_conn *conn, unsigned int most,

@@ -11,8 +11,8 @@
  *
  * Failure modes: where the server's clock does not tell who is dead, each
  * question observes another holder, so there it asks on; and so it does with an
- * account that may not write the row. A connection that
- * does not answer is closed, which costs the place in line.
+ * account that may not write the row. A connection that does not answer is
+ * closed, which costs the place in line.
  */
 #include "wait/pleading.h"
 

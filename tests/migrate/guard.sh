@@ -43,7 +43,7 @@ dry_run()
 }
 
 # MariaDB makes it in the place of the old one; on MySQL that is dropped.
-says_of_rights() { said "Who might call it still may" || said "Grant EXECUTE on it again"; }
+says_of_rights() { said "The accounts that might call it still may" || said "Grant EXECUTE on it again"; }
 
 procedure_without_definer()
 {

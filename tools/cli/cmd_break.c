@@ -40,14 +40,14 @@ static int break_hold(const struct common *common,
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
 	struct rowlock_client_options asks = command_client_options(common);
 	struct rowlock_errinfo error;
-	int r;
+	int code, r;
 
-	asks.flags |= ROWLOCK_NO_REAPER;
 	asks.log = on_log;
 	asks.log_arg = (void *) name;
-	r = connection_open(&common->connection, asks, &client, &error);
-	if (r == 0)
-		r = rowlock_break(client, strategy, name, &error);
+	code = command_open_with(common, asks, &client);
+	if (code != 0)
+		return code;
+	r = rowlock_break(client, strategy, name, &error);
 	if (r == ROWLOCK_ENOTHELD) {
 		report(ROWLOCK_LOG_INFO, "nobody holds '%s' (%s) on %s", name,
 		       strategy_word(strategy), rowlock_client_server(client));

@@ -236,8 +236,7 @@ static int lead(struct elect *elect, struct signals *signals, bool *ret_over)
 		return task_release(task, &acquisition, EXIT_KILLED + signal);
 	code = task_run(task, &acquisition, signals, &guard);
 	/* Another command must not run beside one that runs on. */
-	*ret_over =
-	    is_over(elect, code) || acquisition.stays || acquisition.runs_on;
+	*ret_over = is_over(elect, code) || acquisition.runs_on;
 	if (*ret_over && task->lost) {
 		guard_stop(&guard);
 		acquisition_leave(&acquisition, code);

@@ -101,13 +101,6 @@ static bool start_guard(const struct task *task, struct guard *guard)
 	return false;
 }
 
-/* A holder that is asked shows it, whether it has an answer or not. */
-static bool can_be_asked(const struct task *task)
-{
-	return task->lock.strategy == ROWLOCK_LEASE && !task->manner.mode &&
-	       !task->manner.permits;
-}
-
 static int check(struct task *task)
 {
 	int code;
@@ -117,7 +110,8 @@ static int check(struct task *task)
 				       "--guarded: with --json, whose line has "
 				       "room for the SQL");
 	code = request_check(task);
-	if (code < 0 && can_be_asked(task) && !task_listen(task))
+	/* A holder that is asked shows it, whether it has an answer or not. */
+	if (code < 0 && task_can_be_asked(task) && !task_listen(task))
 		code = EXIT_FAILED;
 	return code;
 }

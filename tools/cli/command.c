@@ -58,15 +58,12 @@ int command_misused(const char *command, const char *format, ...)
 {
 	_cleanup_(text_freep) char *message = NULL;
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&message, format, args);
+	message = text_format(format, args);
 	va_end(args);
-	if (n < 0) {
-		message = NULL;
+	if (!message)
 		return EXIT_FAILED;
-	}
 	report(ROWLOCK_LOG_ERROR, "%s: %s; see 'rowlock %s --help'", command,
 	       message, command);
 	return EXIT_FAILED;
@@ -111,10 +108,10 @@ struct rowlock_client_options command_client_options(
 	return options;
 }
 
-int command_open(const struct common *common,
-		 struct rowlock_client **ret_client)
+int command_open_with(const struct common *common,
+		      struct rowlock_client_options options,
+		      struct rowlock_client **ret_client)
 {
-	struct rowlock_client_options options = command_client_options(common);
 	struct rowlock_errinfo error;
 
 	/* Such a client lives for one question. */
@@ -125,6 +122,13 @@ int command_open(const struct common *common,
 		return EXIT_FAILED;
 	}
 	return 0;
+}
+
+int command_open(const struct common *common,
+		 struct rowlock_client **ret_client)
+{
+	return command_open_with(common, command_client_options(common),
+				 ret_client);
 }
 
 bool command_is_away(int code)

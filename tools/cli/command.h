@@ -94,6 +94,11 @@ struct rowlock_client_options command_client_options(
 int command_open(const struct common *common,
 		 struct rowlock_client **ret_client);
 
+/** The same with @options that begin with command_client_options(). */
+int command_open_with(const struct common *common,
+		      struct rowlock_client_options options,
+		      struct rowlock_client **ret_client);
+
 /**
  * Is @code of a server that is out of reach, or takes no writes for now? The
  * same request may succeed when it is back: the library's table is

@@ -43,19 +43,19 @@ bool journal_is_stderr(void)
 	       st.st_ino == inode;
 }
 
-int journal_priority(enum rowlock_log_level level)
+const char *journal_head(enum rowlock_log_level level)
 {
 	switch (level) {
 	case ROWLOCK_LOG_ERROR:
-		return 3;
+		return "<3>";
 	case ROWLOCK_LOG_WARNING:
-		return 4;
+		return "<4>";
 	case ROWLOCK_LOG_DEBUG:
-		return 7;
+		return "<7>";
 	case ROWLOCK_LOG_INFO:
 		break;
 	}
-	return 6;
+	return "<6>";
 }
 
 static void put_field(FILE *out, const char *field, const char *value)
@@ -89,13 +89,12 @@ bool journal_send(enum journal_event event, enum rowlock_log_level level,
 		  const char *identifier, const char *name, const char *message)
 {
 	_cleanup_(text_freep) char *entry = NULL;
-	char priority[4];
+	const char priority[] = { journal_head(level)[1], '\0' };
 	size_t size = 0;
 	FILE *out = open_memstream(&entry, &size);
 
 	if (!out)
 		return false;
-	snprintf(priority, sizeof(priority), "%d", journal_priority(level));
 	put_field(out, "MESSAGE", message);
 	put_field(out, "MESSAGE_ID", ids[event]);
 	put_field(out, "PRIORITY", priority);

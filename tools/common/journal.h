@@ -32,7 +32,8 @@ bool journal_send(enum journal_event event, enum rowlock_log_level level,
 		  const char *identifier, const char *name,
 		  const char *message);
 
-/** The number of @level for the journal, as in sd-daemon(3). */
-int journal_priority(enum rowlock_log_level level);
+/** The beginning of a line on stderr with its priority, as in sd-daemon(3):
+ *  "<3>". Static. */
+const char *journal_head(enum rowlock_log_level level);
 
 #endif

@@ -56,10 +56,7 @@ void report_init(const char *program, enum report_style style)
 
 const char *report_priority(enum rowlock_log_level level)
 {
-	static const char heads[][4] = { "<0>", "<1>", "<2>", "<3>",
-					 "<4>", "<5>", "<6>", "<7>" };
-
-	return is_for_journal ? heads[journal_priority(level)] : "";
+	return is_for_journal ? journal_head(level) : "";
 }
 
 static void put_head(FILE *out, enum rowlock_log_level level)
@@ -200,16 +197,15 @@ void report_for_now(size_t columns, const char *format, ...)
 {
 	_cleanup_(text_freep) char *message = NULL;
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&message, format, args);
+	message = text_format(format, args);
 	va_end(args);
-	if (n < 0)
-		message = NULL;
-	else if (*message && columns > 1)
+	if (!message)
+		return;
+	if (*message && columns > 1) {
 		put_for_now(columns, message);
-	else {
+	} else {
 		_cleanup_(text_freep) char *blanks = NULL;
 		size_t size = 0;
 		FILE *out = open_memstream(&blanks, &size);
@@ -241,16 +237,12 @@ void report(enum rowlock_log_level level, const char *format, ...)
 {
 	_cleanup_(text_freep) char *message = NULL;
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&message, format, args);
+	message = text_format(format, args);
 	va_end(args);
-	if (n < 0) {
-		message = NULL;
-		return;
-	}
-	put_line(level, message);
+	if (message)
+		put_line(level, message);
 }
 
 void report_event(enum journal_event event, const char *name,
@@ -258,15 +250,12 @@ void report_event(enum journal_event event, const char *name,
 {
 	_cleanup_(text_freep) char *message = NULL, *said = NULL;
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&message, format, args);
+	message = text_format(format, args);
 	va_end(args);
-	if (n < 0) {
-		message = NULL;
+	if (!message)
 		return;
-	}
 	said = is_for_journal ? in_our_words(message) : NULL;
 	if (!said || !journal_send(event, level, report_program, name, said))
 		put_line(level, message);

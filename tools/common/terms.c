@@ -44,6 +44,22 @@ const char *state_word(enum rowlock_state state)
 						      : "unknown";
 }
 
+const char *answer_word(enum rowlock_answer answer)
+{
+	switch (answer) {
+	case ROWLOCK_ANSWER_HEARD:
+		return "heard";
+	case ROWLOCK_ANSWER_LATER:
+		return "later";
+	case ROWLOCK_ANSWER_NO:
+		return "no";
+	case ROWLOCK_ANSWER_NONE:
+	case ROWLOCK_ANSWER_UNASKED:
+		break;
+	}
+	return "";
+}
+
 void entry_holder(const struct rowlock_entry *entry, char *text, size_t size)
 {
 	if (entry->connection > 0 && !*entry->program)

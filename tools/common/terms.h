@@ -10,6 +10,9 @@ const char *strategy_word(enum rowlock_strategy strategy);
 const char *kind_word(enum rowlock_kind kind);
 const char *state_word(enum rowlock_state state);
 
+/** The word for an answer to a request to give a lease back; "": none. */
+const char *answer_word(enum rowlock_answer answer);
+
 /** Write "program[pid]@host", or "connection 7@host", as far as known: "" if
  *  unknown. @text has @size bytes. */
 void entry_holder(const struct rowlock_entry *entry, char *text, size_t size);

@@ -19,6 +19,13 @@ void text_freep(char **text)
 	free(*text);
 }
 
+char *text_format(const char *format, va_list args)
+{
+	char *text;
+
+	return vasprintf(&text, format, args) < 0 ? NULL : text;
+}
+
 static size_t sequence_length(unsigned char first)
 {
 	if (first < 0x80)

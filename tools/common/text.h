@@ -7,13 +7,19 @@
  * from the command line.
  */
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/macro.h"
+
 /** free() for _cleanup_. */
 void text_freep(char **text);
+
+/** Format into memory of its own. Returns NULL without memory. */
+char *text_format(const char *format, va_list args) RLK_PRINTF(1, 0);
 
 /**
  * Write @text so that it cannot steer a terminal nor look like another text:

@@ -179,7 +179,7 @@ static void make_again(struct run *run, const char *sql,
 		return;
 	if (rights_stay)
 		say("procedure rowlock_%s in database '%s' on %s was made "
-		    "again: %s. Who might call it still may",
+		    "again: %s. The accounts that might call it still may",
 		    run->part->name, run->database, run->where, error->message);
 	else
 		say("procedure rowlock_%s in database '%s' on %s was made "

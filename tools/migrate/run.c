@@ -31,9 +31,9 @@ static char *format_text(const char *format, va_list args) RLK_PRINTF(1, 0);
 
 static char *format_text(const char *format, va_list args)
 {
-	char *text;
+	char *text = text_format(format, args);
 
-	if (vasprintf(&text, format, args) < 0)
+	if (!text)
 		exit(EXIT_USAGE);
 	return text;
 }

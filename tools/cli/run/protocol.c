@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/terms.h"
 #include "common/text.h"
 #include "common/words.h"
 
@@ -178,10 +179,7 @@ char *protocol_asked(const struct task *task,
 	put_number(&line, "pid", asked->pid);
 	put_text(&line, "program", asked->program);
 	put_text(&line, "reason", asked->reason);
-	put_text(&line, "answer",
-		 answer == ROWLOCK_ANSWER_NO      ? "no"
-		 : answer == ROWLOCK_ANSWER_LATER ? "later"
-						  : "heard");
+	put_text(&line, "answer", answer_word(answer));
 	return end(&line);
 }
 

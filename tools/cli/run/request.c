@@ -226,8 +226,7 @@ static int check_revocation(const struct task *task)
 {
 	if (!task->revocation->started)
 		return -1;
-	if (task->lock.strategy != ROWLOCK_LEASE || task->manner.mode ||
-	    task->manner.permits)
+	if (!task_can_be_asked(task))
 		return command_misused(task->title,
 				       "--on-revoke: only a lease, without "
 				       "--read, --write and --permits");

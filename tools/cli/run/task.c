@@ -208,6 +208,12 @@ static struct rowlock_client_options client_options(const struct task *task,
 	return client;
 }
 
+bool task_can_be_asked(const struct task *task)
+{
+	return task->lock.strategy == ROWLOCK_LEASE && !task->manner.mode &&
+	       !task->manner.permits;
+}
+
 bool task_listen(struct task *task)
 {
 	if (task->revocation->started || revocation_start(task->revocation))

@@ -83,6 +83,9 @@ typedef int (*task_option_fn)(struct task *task, int option);
 int task_parse(struct task *task, int argc, char **argv, const char *letters,
 	       const struct option *options, task_option_fn fn);
 
+/** Is its lock one that rowlock_revoke() can ask for? */
+bool task_can_be_asked(const struct task *task);
+
 /** Listen for requests to give its lock back. Returns false, and reports, on
  *  failure. */
 bool task_listen(struct task *task);

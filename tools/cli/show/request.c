@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "common/terms.h"
 #include "common/text.h"
 #include "show/json.h"
 
@@ -25,22 +26,6 @@ const char *request_word(enum rowlock_answer answer)
 	return "has not answered";
 }
 
-static const char *json_word(enum rowlock_answer answer)
-{
-	switch (answer) {
-	case ROWLOCK_ANSWER_HEARD:
-		return "heard";
-	case ROWLOCK_ANSWER_LATER:
-		return "later";
-	case ROWLOCK_ANSWER_NO:
-		return "no";
-	case ROWLOCK_ANSWER_NONE:
-	case ROWLOCK_ANSWER_UNASKED:
-		break;
-	}
-	return "";
-}
-
 bool request_is_for(const struct rowlock_revocation *asked,
 		    const struct rowlock_entry *entry)
 {
@@ -58,7 +43,7 @@ void request_put_json(const struct rowlock_revocation *asked)
 	json_known("program", asked->program);
 	json_known("reason", asked->reason);
 	json_time("asked_at", asked->asked_at);
-	json_known("answer", json_word(asked->answer));
+	json_known("answer", answer_word(asked->answer));
 	putchar('}');
 }
 
