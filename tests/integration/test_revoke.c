@@ -293,28 +293,26 @@ CASE("a holder that was killed is not asked once its time is over")
 
 CASE("on tables of version 7 nobody is asked, and a break is found")
 {
+	CASE_ENDS(test_event_end) struct test_event told = test_event_new();
 	LISTENER("revoke-older", ROWLOCK_ANSWER_LATER);
 	TEST_SQL(sql);
 	struct rowlock_reap_result result = { .size = sizeof(result) };
-	uint64_t since = test_now_ns();
 	int asked, reaped, broken;
 	bool lost;
 
+	rowlock_on_lost(lock, test_event_note, &told);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	test_sql(sql, "RENAME TABLE lease_revocation TO revocation_away");
 	asked = rowlock_revoke(holder, name, "", NULL, &err);
 	reaped = rowlock_reap(holder, NULL, &result, NULL);
 	broken = rowlock_break(holder, ROWLOCK_LEASE, name, NULL);
-	/* Fails once the table is back. */
-	while (rowlock_held(lock) &&
-	       test_ms(since, test_now_ns()) < test_patience_ms())
-		usleep(1000);
-	lost = !rowlock_held(lock);
+	lost = test_event_wait(&told);
 	test_sql(sql, "RENAME TABLE revocation_away TO lease_revocation");
 	assert_code(asked, ROWLOCK_ESCHEMA, &err);
 	assert_int_equal(reaped, 0);
 	assert_int_equal(broken, 0);
 	assert_true(lost);
+	assert_false(rowlock_held(lock));
 }
 
 CASE_MAIN(test_main)
