@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The text format of Prometheus, read as strictly as it is written."""
 import re
+import subprocess
+
+from harness import patience
 
 LABELS = {"strategy", "kind", "state", "result", "class"}
 LINE = re.compile(r'^(rowlock_[a-z_]+)(?:\{((?:[a-z]+="[\w./:-]+",?)+)\})? '
@@ -26,3 +29,10 @@ def parsed(text):
         found[key] = float(match[3])
     assert {key[0] for key in found} == set(heads), heads
     return found
+
+
+def promtool_says(text):
+    """Its exit status, and what it does not like."""
+    done = subprocess.run(["promtool", "check", "metrics"], text=True, check=False,
+                          input=text, capture_output=True, timeout=patience())
+    return done.returncode, done.stderr

@@ -5,8 +5,10 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
+import harness
 from harness import ToolTest, patience
 
 SANDBOX = os.environ.get("ROWLOCK_SANDBOX", "")
@@ -38,11 +40,15 @@ class OwnServer(ToolTest):
                               timeout=patience(), text=True,
                               stdout=subprocess.PIPE).stdout.strip()
 
+    def client(self, *options):
+        """The command of the server's administrator."""
+        return ["mariadb", f"--defaults-file={self.place}/sb/root.cnf", "-N", *options,
+                "rowlock"]
+
     def sql(self, *statements):
         return subprocess.run(
-            ["mariadb", f"--defaults-file={self.place}/sb/root.cnf", "-N", "rowlock"],
-            input=";".join(statements), check=True, text=True, timeout=patience(),
-            stdout=subprocess.PIPE).stdout
+            self.client(), input=";".join(statements), check=True, text=True,
+            timeout=patience(), stdout=subprocess.PIPE).stdout
 
     def changed(self, do, undo):
         self.sql(do)
@@ -52,3 +58,21 @@ class OwnServer(ToolTest):
         super().setUp()
         del self.environment["ROWLOCK_FAKE"]
         self.environment["ROWLOCK_DSN"] = self.dsn
+
+
+class OwnTables(OwnServer):
+    """Each case begins with empty ones."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.sql, "DELETE FROM business_lease",
+                        "DELETE FROM lease_session", "DELETE FROM business_lock")
+
+
+def main():
+    """harness.main(), where there is a server to start."""
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    if not shutil.which("mariadbd"):
+        print("1..0 # SKIP no mariadbd")
+        sys.exit(77)
+    harness.main()

@@ -76,11 +76,11 @@ class Journal(ToolTest):
 
     def test_a_lock_that_is_acquired_and_lost_is_an_entry_each(self):
         name = "j\nPRIORITY=0"
-        for command, begins in (("run", "run"), ("elect", "elect")):
+        for command in ("run", "elect"):
             process = self.begin(command, "-v", "--", name, "bash", "-c",
                                  "echo; exec sleep 1000")
             self.assertEqual(process.stdout.readline(), "\n")
-            self.assertIn(f"{begins}: acquired 'j",
+            self.assertIn(f"{command}: acquired 'j",
                           self.entry("The lock @ROWLOCK_NAME@ is held", "6",
                                      ROWLOCK_NAME=name))
             self.fake.say("lose")

@@ -59,10 +59,18 @@ class Stranger(ToolTest):
             pass
         os.close(pidfd)
 
-    def strange(self, *command):
-        process = self.start(*self.WEAK, "run", "j", *command, tool="setpriv")
+    def begin(self, tool_command, *command):
+        process = self.start(*self.WEAK, tool_command, "j", *command, tool="setpriv")
         pid = int(process.stdout.readline())
         self.addCleanup(self.end, os.pidfd_open(pid))
+        return process, pid
+
+    def runs_on(self, pid, err):
+        self.assertIn(f"process {pid} runs on without the lock 'j' on fake:1, "
+                      "as it is another user's: end it yourself", err)
+
+    def strange(self, *command):
+        process, pid = self.begin("run", *command)
         self.assertRegex(
             process.stderr.readline(), f"^rowlock: run: process {pid} is "
             "another user's, so rowlock cannot end it if 'j' on fake:1 is "
@@ -78,19 +86,14 @@ class Stranger(ToolTest):
         for number in (signal.SIGTERM, signal.SIGKILL):
             self.assertIn(f"may not send signal {int(number)} to process {pid}",
                           err)
-        self.assertIn(f"process {pid} runs on without the lock 'j' on fake:1, "
-                      "as it is another user's: end it yourself", err)
+        self.runs_on(pid, err)
         self.assertNotIn("though it was killed", err)
 
     def test_a_candidate_starts_no_other_beside_it(self):
-        process = self.start(*self.WEAK, "elect", "j", *self.JOB, tool="setpriv")
-        pid = int(process.stdout.readline())
-        self.addCleanup(self.end, os.pidfd_open(pid))
+        process, pid = self.begin("elect", *self.JOB)
         self.fake.say("lose")
         self.assertEqual(process.wait(patience()), 124)
-        self.assertIn(f"process {pid} runs on without the lock 'j' on fake:1, "
-                      "as it is another user's: end it yourself",
-                      process.stderr.read())
+        self.runs_on(pid, process.stderr.read())
 
     def beside(self):
         job = " ".join(self.JOB[:5]) + f' "{self.JOB[5]}"'
@@ -108,9 +111,7 @@ class Stranger(ToolTest):
         process, pid = self.beside()
         process.terminate()
         self.assertEqual(process.wait(patience()), -signal.SIGTERM)
-        self.assertIn(f"process {pid} runs on without the lock 'j' on fake:1, "
-                      "as it is another user's: end it yourself",
-                      process.stderr.read())
+        self.runs_on(pid, process.stderr.read())
 
     def test_a_signal_that_cannot_be_passed_on_is_told(self):
         process, pid = self.strange(*self.JOB)

@@ -5,18 +5,14 @@ import signal
 import subprocess
 
 import harness
-from harness import EAUTH, ENOTHELD, ToolTest, entry, patience
+from harness import EAUTH, ENOTHELD, ToolTest, entry, hexed, patience
 
 NONE, HEARD, LATER, NO, UNASKED = range(5)
 
 
-def told(text):
-    return text.encode().hex() or "-"
-
-
 def request(answer=NONE, attempt=7, reason="a backup"):
-    return (f"request {answer} {attempt} 42 {told('db7')} {told('job')} "
-            f"{told(reason)}")
+    return (f"request {answer} {attempt} 42 {hexed('db7')} {hexed('job')} "
+            f"{hexed(reason)}")
 
 
 class Asking(ToolTest):
@@ -108,22 +104,22 @@ class Shown(ToolTest):
 
 
 class Asked(ToolTest):
-    def ask(self):
+    def ask(self, line=request()):
         """Have the client told; its answer."""
-        self.fake.say(request(), "revoke")
+        self.fake.say(line, "revoke")
         return int(next(iter(self.fake.expect("answered").args)))
 
-    def run_asked(self, answer, script):
-        process = self.start("run", f"--on-revoke={answer}", "j", "--", "sh",
-                             "-c", script, stdin=subprocess.PIPE)
+    def run_asked(self, script, *words):
+        process = self.start("run", *words, "j", "--", "sh", "-c", script,
+                             stdin=subprocess.PIPE)
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 
     def test_the_command_gets_the_chosen_signal(self):
         for word in ("USR1", "SIGUSR1", "usr1", str(int(signal.SIGUSR1))):
             process = self.run_asked(
-                word, "trap 'echo asked; exit 3' USR1; echo ready; "
-                "while :; do read x; done")
+                "trap 'echo asked; exit 3' USR1; echo ready; "
+                "while :; do read x; done", f"--on-revoke={word}")
             self.assertEqual(self.ask(), LATER)
             self.assertEqual(process.stdout.readline(), "asked\n")
             code, _, err = self.finish(process)
@@ -132,10 +128,8 @@ class Asked(ToolTest):
                           err)
 
     def test_a_command_that_ends_as_asked_frees_a_lock_that_delays(self):
-        process = self.start("run", "--on-revoke=TERM",
-                             "--delay-after-loss=1h", "j", "--", "sh", "-c",
-                             "echo ready; read x", stdin=subprocess.PIPE)
-        self.assertEqual(process.stdout.readline(), "ready\n")
+        process = self.run_asked("echo ready; read x", "--on-revoke=TERM",
+                                 "--delay-after-loss=1h")
         self.assertEqual(self.ask(), LATER)
         code, _, err = self.finish(process)
         self.assertEqual(code, 143)
@@ -143,30 +137,26 @@ class Asked(ToolTest):
         self.fake.expect("release")
 
     def test_a_request_that_comes_once_more_is_told_once(self):
-        process = self.run_asked("URG", "echo ready; read x; exit 4")
-        told_before = None
-        for second, reason in ((1, "one"), (1, "one"), (2, "two")):
-            self.fake.say(request(reason=reason) +
-                          f" 2026-11-29 20:00:0{second}.000000", "revoke")
-            self.fake.expect("answered")
-            self.fake.seen.clear()
-            if (second, reason) != told_before:
-                self.assertIn(f": {reason}; the command gets its signal\n", process.stderr.readline())
-            told_before = second, reason
+        process = self.run_asked("echo ready; read x; exit 4", "--on-revoke=URG")
+        for second, reason, told in ((1, "one", True), (1, "one", False),
+                                     (2, "two", True)):
+            self.ask(request(reason=reason) + f" 2026-11-29 20:00:0{second}.000000")
+            if told:
+                self.assertIn(f": {reason}; the command gets its signal\n",
+                              process.stderr.readline())
         self.assertEqual(self.finish(process), (4, "", ""))
 
     def test_later_and_no_leave_the_command_alone(self):
         for word, answer in (("later", LATER), ("no", NO)):
-            process = self.run_asked(word, "echo ready; read x; exit 4")
+            process = self.run_asked("echo ready; read x; exit 4",
+                                     f"--on-revoke={word}")
             self.assertEqual(self.ask(), answer)
             self.assertIn("is asked for", process.stderr.readline())
             self.assertIsNone(process.poll())
             self.assertEqual(self.finish(process)[0], 4)
 
     def test_without_the_option_nobody_listens(self):
-        process = self.start("run", "j", "--", "sh", "-c", "echo ready; read x; exit 0",
-                             stdin=subprocess.PIPE)
-        self.assertEqual(process.stdout.readline(), "ready\n")
+        process = self.run_asked("echo ready; read x; exit 0")
         self.assertEqual(self.ask(), -1)
         self.assertEqual(self.finish(process), (0, "", ""))
 

@@ -32,20 +32,26 @@ static void on_log(enum rowlock_log_level level, const char *message, void *arg)
 	logged++;
 }
 
-static const char *words = "no, on db1";
-
-static int judge(struct rlk_refusal *of, const char *label, int code,
-		 unsigned int number)
+static int judge_error(struct rlk_refusal *of, const char *label,
+		       struct rowlock_errinfo error)
 {
 	const struct rlk_log log = { on_log, NULL, ROWLOCK_LOG_ERROR };
-	struct rowlock_errinfo error = { .code = code, .mysql = number };
+	unsigned int number = error.mysql;
 
-	snprintf(error.message, sizeof(error.message), "%s", words);
 	rlk_refusal_judge(of, label, &error);
 	if (of)
 		rlk_refusal_report(of, &log);
 	assert_int_equal(error.mysql, number);
 	return error.code;
+}
+
+static int judge(struct rlk_refusal *of, const char *label, int code,
+		 unsigned int number)
+{
+	return judge_error(of, label,
+			   (struct rowlock_errinfo){ .code = code,
+						     .mysql = number,
+						     .message = "no, on db1" });
 }
 
 static struct rlk_refusal refusal;
@@ -138,15 +144,19 @@ REFUSAL("a right that a statement never had is final")
 /* Tables of the version before have no job_run. */
 REFUSAL("a table that may be missing, and was not used before, is final")
 {
+	const struct rowlock_errinfo missing = {
+		.code = ROWLOCK_ESCHEMA,
+		.mysql = 1146,
+		.message = "begin the run: Table 'd.job_run' doesn't exist",
+	};
+
 	rlk_refusal_begin(&refusal);
-	words = "begin the run: Table 'd.job_run' doesn't exist";
-	assert_code(judge(&refusal, "begin the run", ROWLOCK_ESCHEMA, 1146),
+	assert_code(judge_error(&refusal, "begin the run", missing),
 		    ROWLOCK_ESCHEMA, NULL);
 	assert_int_equal(logged, 0);
 	rlk_refusal_worked(&refusal, "begin the run");
-	assert_code(judge(&refusal, "begin the run", ROWLOCK_ESCHEMA, 1146),
+	assert_code(judge_error(&refusal, "begin the run", missing),
 		    ROWLOCK_ECONNECT, NULL);
-	words = "no, on db1";
 }
 
 CASE_MAIN(case_main)

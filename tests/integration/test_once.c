@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proxy.h"
+#include "proxy_case.h"
 #include "sql.h"
 #include "test.h"
 
@@ -58,13 +58,23 @@ static uint64_t runs_of(struct test_sql *sql, const char *name,
 			       name, where);
 }
 
+/* A client whose calls end soon. */
+static struct rowlock_client *hasty_client(uint64_t call_ms)
+{
+	struct rowlock_client_options options = test_client_options(TTL_MS);
+
+	options.call_timeout_ms = call_ms;
+	return test_client_with(&options);
+}
+
 /* A case begins with a lock that is held, and its window. They end with it. */
-#define JOB(word)                                                              \
+#define JOB_OF(made, word)                                                     \
 	const char *name = test_name(word);                                    \
-	TEST_CLIENT(client, test_client(TTL_MS));                              \
+	TEST_CLIENT(client, made);                                             \
 	TEST_LOCK(lock, acquire(client, name));                                \
 	struct rowlock_run run = window_of(client);                            \
 	TEST_SQL(sql)
+#define JOB(word) JOB_OF(test_client(TTL_MS), word)
 
 CASE("a window has one success")
 {
@@ -175,25 +185,14 @@ CASE("a lost lease notes nothing")
 /* The sweep is not committed yet. */
 CASE("a lease that is being swept begins nothing")
 {
-	const char *name = test_name("swept");
-	struct rowlock_client_options options = test_client_options(TTL_MS);
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client;
-	struct rowlock_run run;
-	struct rowlock *lock;
+	JOB_OF(hasty_client(500), "swept");
 
-	options.call_timeout_ms = 500;
-	assert_ok(rowlock_client_new(&options, &client, &err));
-	lock = acquire(client, name);
-	run = window_of(client);
 	test_sql(sql, "START TRANSACTION");
 	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name);
 	assert_int_not_equal(rowlock_once_begin(lock, &run, &err), 0);
 	test_sql(sql, "COMMIT");
 	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(runs_of(sql, name, "nth > 0"), 0);
-	test_sql_end(sql);
-	test_end(lock, client);
 }
 
 /* Statement by statement, as another language does. Returns the first error. */
@@ -351,49 +350,33 @@ CASE("the successes of a day are kept")
 /* ---------------------------------------------------------- lost answers */
 
 /* A client by way of a proxy. @call_ms: of its calls; 0: as always. */
-static struct rowlock_client *client_behind(struct proxy **ret_proxy,
+static struct rowlock_client *client_behind(struct proxy *proxy,
 					    uint64_t call_ms)
 {
 	struct rowlock_client_options like =
 	    test_client_options(test_ttl_ms(TTL_MS));
-	struct proxy_options options = { .seed = 1 };
-	char server[64], words[256], dsn[512];
+	char dsn[512];
 
-	proxy_server_of(test_dsn(), server, sizeof(server));
-	options.server = server;
-	*ret_proxy = proxy_start(&options, words, sizeof(words));
-	if (!*ret_proxy)
-		fail_msg("proxy: %s", words);
-	proxy_dsn(*ret_proxy, test_dsn(), dsn, sizeof(dsn));
+	proxy_dsn(proxy, test_dsn(), dsn, sizeof(dsn));
 	like.dsn = dsn;
 	like.call_timeout_ms = call_ms;
 	return test_client_with(&like);
 }
 
-static void lose(const char *sql, const char *then, bool at_begin)
+static void lose(const char *rule, const char *then, bool at_begin)
 {
-	const char *name = test_name("answer");
-	struct test_sql *beside = test_sql_open();
-	struct proxy *proxy;
-	struct rowlock_client *client = client_behind(&proxy, 0);
-	struct rowlock *lock = acquire(client, name);
-	struct rowlock_run run;
-	char words[256];
+	TEST_PROXY(proxy, proxy_to(test_dsn()));
+	JOB_OF(client_behind(proxy, 0), "answer");
 
-	run = window_of(client);
-	snprintf(words, sizeof(words), "%s do drop then=%s", sql, then);
 	if (!at_begin)
 		assert_ok(rowlock_once_begin(lock, &run, &err));
-	assert_null(proxy_tell(proxy, words));
+	tell(proxy, "%s do drop then=%s", rule, then);
 	if (at_begin)
 		assert_ok(rowlock_once_begin(lock, &run, &err));
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 	assert_int_equal(proxy_counts(proxy).harms, 1);
-	assert_int_equal(runs_of(beside, name, "succeeded = 1"), 1);
-	assert_int_equal(runs_of(beside, name, "1"), 1);
-	test_end(lock, client);
-	proxy_end(proxy);
-	test_sql_end(beside);
+	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 1);
+	assert_int_equal(runs_of(sql, name, "1"), 1);
 }
 
 CASE("a lost answer is settled by reading")
@@ -426,15 +409,13 @@ CASE("a lost answer is settled by reading")
 
 CASE("a lock that an unknown end has given back is not held")
 {
-	const char *name = test_name("gone");
+	TEST_PROXY(proxy, proxy_to(test_dsn()));
+	JOB_OF(client_behind(proxy, CALL_MS), "gone");
 	TEST_CLIENT(other, test_client(TTL_MS));
-	struct proxy *proxy;
-	struct rowlock_client *client = client_behind(&proxy, CALL_MS);
-	struct rowlock *lock = acquire(client, name), *rival;
-	struct rowlock_run run = window_of(client);
+	struct rowlock *rival;
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
-	assert_null(proxy_tell(proxy, NO_ANSWER));
+	tell(proxy, "%s", NO_ANSWER);
 	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EUNKNOWN,
 		    &err);
 	/* It does not ask in a hot loop. */
@@ -443,49 +424,33 @@ CASE("a lock that an unknown end has given back is not held")
 	assert_true(rowlock_held(rival));
 	assert_false(rowlock_held(lock));
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	assert_null(proxy_tell(proxy, "clear"));
+	tell(proxy, "clear");
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 	assert_code(rowlock_once_begin(rival, &run, &err), ROWLOCK_EDONE, &err);
 	assert_ok(rowlock_release(rival, &err));
 	test_lock_end(rival);
-	test_end(lock, client);
-	proxy_end(proxy);
 }
 
 CASE("a failure after an unknown end is told of its success")
 {
-	const char *name = test_name("failed");
-	struct proxy *proxy;
-	struct rowlock_client *client = client_behind(&proxy, CALL_MS);
-	struct rowlock *lock = acquire(client, name);
-	struct rowlock_run run = window_of(client);
+	TEST_PROXY(proxy, proxy_to(test_dsn()));
+	JOB_OF(client_behind(proxy, CALL_MS), "failed");
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
-	assert_null(proxy_tell(proxy, NO_ANSWER));
+	tell(proxy, "%s", NO_ANSWER);
 	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_EUNKNOWN,
 		    &err);
-	assert_null(proxy_tell(proxy, "clear"));
+	tell(proxy, "clear");
 	assert_code(rowlock_once_end(lock, &run, 7, 0, &err), ROWLOCK_EDONE,
 		    &err);
 	assert_non_null(strstr(err.message, "an end without an answer"));
-	test_end(lock, client);
-	proxy_end(proxy);
 }
 
 CASE("a row that is locked by the run's own transaction is told")
 {
-	const char *name = test_name("locked");
-	struct rowlock_client_options options = test_client_options(TTL_MS);
-	struct test_sql *sql = test_sql_open();
-	struct rowlock_client *client;
-	struct rowlock_run run;
-	struct rowlock *lock;
-
 	/* Twice the server's wait for a row, and less than that again. */
-	options.call_timeout_ms = 2500;
-	client = test_client_with(&options);
-	lock = acquire(client, name);
-	run = window_of(client);
+	JOB_OF(hasty_client(2500), "locked");
+
 	assert_ok(rowlock_once_begin(lock, &run, &err));
 	test_sql(sql, "START TRANSACTION");
 	test_sql(sql,
@@ -498,8 +463,6 @@ CASE("a row that is locked by the run's own transaction is told")
 	assert_true(rowlock_held(lock));
 	test_sql(sql, "ROLLBACK");
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
-	test_sql_end(sql);
-	test_end(lock, client);
 }
 
 /* ------------------------------------------------------------- processes */

@@ -43,7 +43,12 @@ dry_run()
 }
 
 # MariaDB makes it in the place of the old one; on MySQL that is dropped.
-says_of_rights() { said "The accounts that might call it still may" || said "Grant EXECUTE on it again"; }
+is_made_again()
+{
+	expect 0 rlm --guard-procedure
+	said "The accounts that might call it still may" || said "Grant EXECUTE on it again"
+	expect 0 rlm --guard-procedure --status
+}
 
 procedure_without_definer()
 {
@@ -53,9 +58,7 @@ procedure_without_definer()
 	rows "DROP USER gone_$$@'%'"
 	expect 3 rlm --guard-procedure --status
 	said "rowlock_guard()  has to be made again:"
-	expect 0 rlm --guard-procedure
-	says_of_rights
-	expect 0 rlm --guard-procedure --status
+	is_made_again
 	! rows "CALL rowlock_guard('x', 7)" >"$tmp/out" 2>&1
 	grep 'ERROR 1644 .*the hold is lost' "$tmp/out"
 }
@@ -73,9 +76,7 @@ procedure_of_an_older_version()
 	said "rowlock_guard()   is of another version"
 	expect 3 rlm --guard-procedure --status
 	said "rowlock_guard()  has to be made again: it is of another version"
-	expect 0 rlm --guard-procedure
-	says_of_rights
-	expect 0 rlm --guard-procedure --status
+	is_made_again
 	expect 0 rlm --status
 }
 

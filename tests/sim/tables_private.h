@@ -126,8 +126,8 @@ void sim_bell_ring(struct sim_session *session);
 void sim_bell_ring_after(struct sim_session *session);
 /** As the last thing that an INSERT does. Tells whether the session has it. */
 bool sim_bell_take(struct sim_session *session);
-/** Of the bell that is parameter @number. 0: nobody. */
 bool sim_bell_is_used(const char *text);
+/** Of the bell that is parameter @number. 0: nobody. */
 uint64_t sim_bell_owner(const struct sim_session *session, unsigned int number);
 
 #endif

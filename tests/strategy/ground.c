@@ -103,6 +103,7 @@ int ground_setup(void **state)
 {
 	bool looks = (intptr_t) *state == GROUND_LEASE_LOOKS;
 	bool leases = (intptr_t) *state != ROWLOCK_ROW;
+
 	ground = calloc(1, sizeof(*ground));
 	assert_non_null(ground);
 	ground->strategy = strategy_of((intptr_t) *state);

@@ -7,51 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/random.h"
-#include "ground.h"
+#include "some.h"
 #include "strategy/bell.h"
 #include "strategy/permits.h"
-#include "strategy/plea.h"
-
-#define MOST 8
-
-/** A request for some, with room for their slots. */
-struct some {
-	struct rlk_request request;
-	unsigned int slots[MOST];
-};
-
-static struct some some_of(int who, const char *name, unsigned int permits,
-			   unsigned int count)
-{
-	return (struct some){
-		.request = { .name = name,
-			     .attempt = rlk_random(),
-			     .session = ground->sessions[who],
-			     .permits = permits,
-			     .count = count },
-	};
-}
-
-static enum rlk_verdict ask(int who, struct some *some,
-			    struct rlk_holder *ret_holder)
-{
-	some->request.slots = some->slots;
-	return ground_ask(who, &some->request, RLK_ASK_FIRST, ret_holder);
-}
-
-static void release(struct some *some)
-{
-	some->request.slots = some->slots;
-	assert_true(ground_release(0, &some->request));
-}
-
-static uint64_t rows_of(const char *name)
-{
-	return test_sql_number(
-	    ground->sql,
-	    "SELECT COUNT(*) FROM business_lease WHERE name = '%s'", name);
-}
 
 static uint64_t has_slots(const struct some *some)
 {
@@ -126,16 +84,12 @@ CASE_ON("what is there in part is given back", GROUND_PERMITS)
 	struct some a = some_of(0, name, 5, 3);
 
 	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
-	test_sql(ground->sql,
-		 "DELETE FROM business_lease WHERE name = '%s' AND slot = %u",
-		 name, a.slots[1]);
+	remove_slot(&a, 1);
 	assert_false(ground_confirm(1, &a.request));
 	assert_int_equal(ask(0, &a, NULL), RLK_AGAIN);
 	assert_int_equal(rows_of(name), 0);
 	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
-	test_sql(ground->sql,
-		 "DELETE FROM business_lease WHERE name = '%s' AND slot = %u",
-		 name, a.slots[2]);
+	remove_slot(&a, 2);
 	a.request.slots = a.slots;
 	assert_false(ground_release(0, &a.request));
 	assert_int_equal(rows_of(name), 0);
@@ -618,106 +572,6 @@ CASE_ON("a look counts what is in use", GROUND_PERMITS)
 	assert_int_equal(seen.permits, 2);
 	test_sql(ground->sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 name);
-}
-
-/* ------------------------------------------------------------------- plea */
-
-static bool is_heard(const struct some *some)
-{
-	bool heard = false;
-
-	assert_done(
-	    rlk_plea_look(ground->conns[1], &some->request, &heard, &err));
-	return heard;
-}
-
-static bool has_room(const struct some *some)
-{
-	bool room = false;
-
-	assert_done(
-	    rlk_plea_count(ground->conns[1], &some->request, &room, &err));
-	return room;
-}
-
-static void plead(const struct some *some)
-{
-	assert_done(rlk_plea_make(ground->conns[1], &some->request, &err));
-	assert_false(is_heard(some));
-}
-
-static void stop_pleading(const struct some *some)
-{
-	assert_done(rlk_plea_end(ground->conns[1], &some->request, &err));
-}
-
-static void is_heard_by_releases_of(unsigned int count)
-{
-	const char *name = test_name("plea");
-	struct some had = some_of(0, name, 4, count);
-	struct some some = some_of(1, name, 4, 4);
-
-	for (int round = 0; round < 2; round++) {
-		assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
-		plead(&some);
-		assert_false(has_room(&some));
-		release(&had);
-		assert_true(is_heard(&some));
-		assert_true(has_room(&some));
-		assert_int_equal(rows_of(name), 0);
-		stop_pleading(&some);
-	}
-}
-
-CASE_ON("release hears the plea of the first in line", GROUND_PERMITS)
-{
-	is_heard_by_releases_of(1);
-}
-
-CASE_ON("release of several permits hears it, too", GROUND_PERMITS)
-{
-	is_heard_by_releases_of(3);
-}
-
-/* It is left behind: no release looks for it. */
-CASE_ON("release that nobody pleads with is one statement", GROUND_PERMITS)
-{
-	const char *name = test_name("nobody");
-	struct some had = some_of(0, name, 4, 1);
-	struct some some = some_of(1, name, 4, 1);
-
-	plead(&some);
-	stop_pleading(&some);
-	assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
-	release(&had);
-	assert_int_equal(rows_of(name), 0);
-	assert_false(is_heard(&some));
-	rlk_plea_hear(ground->beside, name);
-	assert_true(is_heard(&some));
-}
-
-CASE_ON("release of permits that are gone in part tells it", GROUND_PERMITS)
-{
-	const char *name = test_name("part");
-	struct some had = some_of(0, name, 4, 3);
-
-	assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
-	test_sql(ground->sql,
-		 "DELETE FROM business_lease WHERE name = '%s' AND slot = %u",
-		 name, had.slots[1]);
-	assert_false(ground_release(0, &had.request));
-	assert_int_equal(rows_of(name), 0);
-}
-
-CASE_ON("another number is heard like a release", GROUND_PERMITS)
-{
-	const char *name = test_name("number");
-	struct some some = some_of(1, name, 2, 1);
-
-	plead(&some);
-	assert_done(rlk_permits_set(ground->beside, name, 3, &err));
-	assert_true(is_heard(&some));
-	stop_pleading(&some);
 }
 
 CASE_MAIN(test_main)

@@ -5,8 +5,6 @@
  */
 #include "fake/fake.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "hold/handle.h"
@@ -58,23 +56,6 @@ FAKE("a token is drawn once for each hold")
 	}
 }
 
-struct drawing {
-	struct rowlock *lock;
-	uint64_t token;
-	int code;
-	atomic_int ended;
-};
-
-static void *draw(void *arg)
-{
-	struct drawing *drawing = arg;
-	struct rowlock_errinfo error;
-
-	drawing->code = rowlock_token(drawing->lock, &drawing->token, &error);
-	drawing->ended = 1;
-	return NULL;
-}
-
 /* The table of tokens is made anew. */
 FAKE("a draw that is refused for a moment is made again")
 {
@@ -84,19 +65,16 @@ FAKE("a draw that is refused for a moment is made again")
 	for (size_t i = 0; i < TEST_SIZE(strategies); i++) {
 		FAKE_JOB(strategies[i], ROWLOCK_OWNER_HANDLE);
 		unsigned int before = fake_count(FAKE_DRAW);
-		struct drawing drawing = { .lock = lock };
-		pthread_t thread;
+		FAKE_PERSON(bob);
 
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		fake_next(FAKE_DRAW,
 			  (struct fake_answer){ .given = true,
 						.result = RLK_REFUSED,
 						.code = ROWLOCK_ECONNECT });
-		pthread_create(&thread, NULL, draw, &drawing);
-		fake_pass_until(fake_is_one, &drawing.ended);
-		pthread_join(thread, NULL);
-		assert_int_equal(drawing.code, 0);
-		assert_true(drawing.token > 0);
+		fake_tell(bob, FAKE_DO_TOKEN, lock, 0);
+		assert_ok(fake_pass_hear(bob, &err));
+		assert_true(token_of(lock) > 0);
 		assert_int_equal(fake_count(FAKE_DRAW), before + 2);
 		assert_ok(rowlock_release(lock, &err));
 	}

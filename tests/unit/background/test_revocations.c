@@ -39,6 +39,19 @@ static struct rowlock_client *listener(struct heard *heard)
 	return fake_client_with(&options);
 }
 
+/* As most cases begin: @heard, @client, which listens, and @lock of "job". */
+#define LISTENING_JOB(said)                                                    \
+	struct heard heard = { .answer = (said) };                             \
+	FAKE_CLIENT_AS(client, listener(&heard));                              \
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job")
+
+static struct fake_answer refused(int code)
+{
+	return (struct fake_answer){
+		.skip = true, .given = true, .result = RLK_REFUSED, .code = code
+	};
+}
+
 static bool is_lost(void *arg)
 {
 	return !rowlock_held(arg);
@@ -55,9 +68,7 @@ static enum rowlock_answer answer_for(struct rowlock_client *client,
 
 FAKE("a holder is told behind its next beat, once, and its answer is read")
 {
-	struct heard heard = { .answer = ROWLOCK_ANSWER_LATER };
-	FAKE_CLIENT_AS(client, listener(&heard));
-	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	LISTENING_JOB(ROWLOCK_ANSWER_LATER);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(answer_for(client, "job"), ROWLOCK_ANSWER_UNASKED);
@@ -81,9 +92,7 @@ FAKE("a holder is told behind its next beat, once, and its answer is read")
 
 FAKE("what is no answer is told as heard")
 {
-	struct heard heard = { .answer = 77 };
-	FAKE_CLIENT_AS(client, listener(&heard));
-	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	LISTENING_JOB(77);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_revoke(client, "job", "", NULL, &err));
@@ -95,9 +104,7 @@ FAKE("what is no answer is told as heard")
 
 FAKE("an answer that does not arrive is asked for once more")
 {
-	struct heard heard = { .answer = ROWLOCK_ANSWER_NO };
-	FAKE_CLIENT_AS(client, listener(&heard));
-	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	LISTENING_JOB(ROWLOCK_ANSWER_NO);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_revoke(client, "job", "", NULL, &err));
@@ -114,17 +121,11 @@ FAKE("an answer that does not arrive is asked for once more")
 /* An account that may read requests, and not write. */
 FAKE("an answer that is refused is not told again and again")
 {
-	struct heard heard = { .answer = ROWLOCK_ANSWER_LATER };
-	FAKE_CLIENT_AS(client, listener(&heard));
-	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	LISTENING_JOB(ROWLOCK_ANSWER_LATER);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_revoke(client, "job", "", NULL, &err));
-	fake_next(FAKE_REVOCATION_ANSWER,
-		  (struct fake_answer){ .skip = true,
-					.given = true,
-					.result = RLK_REFUSED,
-					.code = ROWLOCK_EAUTH });
+	fake_next(FAKE_REVOCATION_ANSWER, refused(ROWLOCK_EAUTH));
 	fake_advance(BEAT_MS);
 	fake_pass_await(FAKE_REVOCATION_ANSWER, 1);
 	fake_advance(BEAT_MS);
@@ -136,9 +137,7 @@ FAKE("an answer that is refused is not told again and again")
 
 FAKE("a later hold of the name does not hear of a request for an earlier one")
 {
-	struct heard heard = { .answer = ROWLOCK_ANSWER_LATER };
-	FAKE_CLIENT_AS(client, listener(&heard));
-	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	LISTENING_JOB(ROWLOCK_ANSWER_LATER);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_revoke(client, "job", "", NULL, &err));
@@ -175,17 +174,11 @@ FAKE("without the table, or a right on it, a look is not repeated")
 	static const int codes[] = { ROWLOCK_ESCHEMA, ROWLOCK_EAUTH };
 
 	for (size_t i = 0; i < TEST_SIZE(codes); i++) {
-		struct heard heard = { .count = 0 };
-		FAKE_CLIENT_AS(client, listener(&heard));
-		FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+		LISTENING_JOB(ROWLOCK_ANSWER_NONE);
 		unsigned int before = fake_count(FAKE_REVOCATIONS_OF);
 
 		assert_ok(rowlock_acquire(lock, 0, &err));
-		fake_next(FAKE_REVOCATIONS_OF,
-			  (struct fake_answer){ .skip = true,
-						.given = true,
-						.result = RLK_REFUSED,
-						.code = codes[i] });
+		fake_next(FAKE_REVOCATIONS_OF, refused(codes[i]));
 		fake_lease_break("job");
 		fake_advance(BEAT_MS);
 		fake_pass_until(is_lost, lock);
@@ -235,11 +228,7 @@ FAKE("a pass of a reaper goes without that")
 	FAKE_CLIENT();
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 
-	fake_next(FAKE_REVOCATIONS_DROP,
-		  (struct fake_answer){ .skip = true,
-					.given = true,
-					.result = RLK_REFUSED,
-					.code = ROWLOCK_EAUTH });
+	fake_next(FAKE_REVOCATIONS_DROP, refused(ROWLOCK_EAUTH));
 	assert_ok(rowlock_reap(client, NULL, &result, &err));
 }
 

@@ -96,6 +96,15 @@ FAKE("a keep without an answer is a wait that timed out")
 	}
 }
 
+/* @bob's acquire is granted, and canceled while its keep is on its way. */
+static void cancel_at_the_keep(struct fake_person *bob, struct rowlock *lock)
+{
+	fake_next(FAKE_KEEP_TAKE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 500);
+	fake_await(FAKE_KEEP_TAKE, 1);
+	assert_int_equal(rowlock_cancel(lock), 1);
+}
+
 /* The grant was first. */
 FAKE("a cancel while the name is kept comes too late")
 {
@@ -103,10 +112,7 @@ FAKE("a cancel while the name is kept comes too late")
 	struct rowlock *lock = keeping_lock(client);
 	struct fake_person *bob = fake_person();
 
-	fake_next(FAKE_KEEP_TAKE, (struct fake_answer){ .wait = true });
-	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 500);
-	fake_await(FAKE_KEEP_TAKE, 1);
-	assert_int_equal(rowlock_cancel(lock), 1);
+	cancel_at_the_keep(bob, lock);
 	fake_let(FAKE_KEEP_TAKE);
 	assert_ok(fake_hear(bob, &err));
 	assert_int_equal(rowlock_held(lock), 1);
@@ -126,10 +132,7 @@ FAKE("a cancel ends an acquire whose grant is lost before it is kept")
 	struct rowlock *lock = keeping_lock(client);
 	struct fake_person *bob = fake_person();
 
-	fake_next(FAKE_KEEP_TAKE, (struct fake_answer){ .wait = true });
-	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 500);
-	fake_await(FAKE_KEEP_TAKE, 1);
-	assert_int_equal(rowlock_cancel(lock), 1);
+	cancel_at_the_keep(bob, lock);
 	fake_lease_remove("job");
 	fake_let(FAKE_KEEP_TAKE);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
@@ -232,6 +235,14 @@ FAKE("a delay is for losses only")
 	fake_end(lock, client);
 }
 
+/* Nothing is done, and that is not known; it takes @ms. */
+static struct fake_answer no_answer_for(uint64_t ms)
+{
+	return (struct fake_answer){
+		.given = true, .skip = true, .result = RLK_UNKNOWN, .ms = ms
+	};
+}
+
 /* The DELETE has no answer in the call's time. */
 FAKE("the chores remove a released lock that delays, and its keep")
 {
@@ -243,10 +254,7 @@ FAKE("the chores remove a released lock that delays, and its keep")
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	keep = fake_call(FAKE_KEEP_TAKE, 0).id;
 	before = fake_count(FAKE_CLOSE);
-	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
-						      .skip = true,
-						      .result = RLK_UNKNOWN,
-						      .ms = 11000 });
+	fake_next(FAKE_RELEASE, no_answer_for(11000));
 	assert_int_not_equal(rowlock_release(lock, &err), 0);
 	fake_await(FAKE_CLOSE, before + 1);
 	assert_false(fake_session_there(keep));
@@ -267,10 +275,7 @@ FAKE("a client that ends leaves no keep of a released lock")
 	fake_next(FAKE_FENCE, (struct fake_answer){ .wait = true });
 	rlk_cut_off_note(client, &(struct rlk_mark){ .id = 7 });
 	fake_await(FAKE_FENCE, 1);
-	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
-						      .skip = true,
-						      .result = RLK_UNKNOWN,
-						      .ms = 6000 });
+	fake_next(FAKE_RELEASE, no_answer_for(6000));
 	rowlock_client_free(client);
 	assert_false(fake_session_there(keep));
 	assert_true(fake_lease("job") == 0);

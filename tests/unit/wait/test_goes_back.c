@@ -270,6 +270,17 @@ FAKE("a hold of two infos goes back to the server")
 	scene_end(&s);
 }
 
+/* Its asker waits for the end of the hold. */
+FAKE("a hold that was asked for goes back to the server")
+{
+	struct scene s = scene(ROWLOCK_LEASE);
+
+	rlk_mutex_lock(&s.client->mutex);
+	s.held->hold->asked = true;
+	rlk_mutex_unlock(&s.client->mutex);
+	goes_back(&s);
+}
+
 /* A beat says that one of our leases was taken by hand, and nobody knows yet
  * which. */
 FAKE("a lease that may be broken goes back to the server")

@@ -46,6 +46,13 @@ static void begin(struct scene *s)
 	begin_at(s, FAKE_PLEA_MAKE, 2);
 }
 
+static void is_heard(struct scene *s)
+{
+	fake_lease_remove("job");
+	fake_plea_hear();
+	is_granted_in_time(&s->bob);
+}
+
 static void finish(struct scene *s)
 {
 	assert_int_equal(release(&s->bob), 0);
@@ -64,9 +71,7 @@ FAKE("release is heard by the first in line")
 	fake_pass_await(FAKE_PLEA_LOOK, 1);
 	asked = fake_count(FAKE_ACQUIRE);
 	assert_int_equal(fake_call(FAKE_PLEA_MAKE, 0).conn, fake_bell("job"));
-	fake_lease_remove("job");
-	fake_plea_hear();
-	is_granted_in_time(&s.bob);
+	is_heard(&s);
 	assert_int_equal(fake_count(FAKE_ACQUIRE), asked + 1);
 	finish(&s);
 }
@@ -86,9 +91,7 @@ FAKE("nothing is asked while it pleads")
 	assert_int_equal(fake_count(FAKE_ACQUIRE), asked);
 	assert_int_equal(fake_count(FAKE_PLEA_MAKE), made);
 	assert_true(fake_count(FAKE_PLEA_COUNT) < 9);
-	fake_lease_remove("job");
-	fake_plea_hear();
-	is_granted_in_time(&s.bob);
+	is_heard(&s);
 	finish(&s);
 }
 
@@ -115,9 +118,7 @@ FAKE("first in line counts when its plea is made")
 	fake_pass_await(FAKE_PLEA_MAKE, 3);
 	fake_pass_await(FAKE_PLEA_COUNT, 3);
 	assert_int_equal(fake_pleading(), 1);
-	fake_lease_remove("job");
-	fake_plea_hear();
-	is_granted_in_time(&s.bob);
+	is_heard(&s);
 	finish(&s);
 }
 
@@ -132,9 +133,7 @@ FAKE("place in line outlasts a KILL QUERY while it pleads")
 	fake_next(FAKE_PLEA_END, killed);
 	fake_pass_await(FAKE_PLEA_MAKE, 3);
 	assert_int_equal(fake_count(FAKE_BELL_WAIT), 1);
-	fake_lease_remove("job");
-	fake_plea_hear();
-	is_granted_in_time(&s.bob);
+	is_heard(&s);
 	finish(&s);
 }
 
@@ -146,9 +145,7 @@ FAKE("plea that breaks costs the place in line")
 	fake_next(FAKE_PLEA_LOOK, broken);
 	begin(&s);
 	fake_pass_await(FAKE_BELL_WAIT, 2);
-	fake_lease_remove("job");
-	fake_plea_hear();
-	is_granted_in_time(&s.bob);
+	is_heard(&s);
 	finish(&s);
 }
 
@@ -177,9 +174,7 @@ FAKE("plea that was begun half way is ended")
 	begin_at(&s, FAKE_PLEA_MAKE, 1);
 	fake_pass_await(FAKE_PLEA_END, 1);
 	fake_pass_await(FAKE_PLEA_MAKE, 2);
-	fake_lease_remove("job");
-	fake_plea_hear();
-	is_granted_in_time(&s.bob);
+	is_heard(&s);
 	finish(&s);
 }
 
