@@ -245,8 +245,9 @@ class Screen(WindowTest):
         self.fake.expect("break")
         self.keys("Down", "b")
         self.wait_for("break 'cron/b'")
+        self.fake.answers["list"] = [*SIX[1:], "reply 0"]
         self.fake.say("reply 0")
-        self.fake.expect("waiters")
+        self.wait_for("1 to 3 of 3", "break 'cron/b'", but=("was broken",))
         self.keys("n")
         self.wait_for("'cron/b': nothing was broken")
 
