@@ -243,6 +243,12 @@ static void ask(struct screen *screen, const struct target *target)
 	asker_ask(&screen->asker, screen->all, target);
 }
 
+static void ask_now(struct screen *screen)
+{
+	if (!screen->asking)
+		ask(screen, NULL);
+}
+
 static void take(struct screen *screen)
 {
 	struct answer answer;
@@ -394,10 +400,10 @@ static void act(struct screen *screen, wint_t key)
 			 screen->all ? "from the next answer on: all names"
 				     : "from the next answer on: what is held, "
 				       "waits or is dead");
-		/* fall through */
+		ask_now(screen);
+		return;
 	case ' ':
-		if (!screen->asking)
-			ask(screen, NULL);
+		ask_now(screen);
 		return;
 	case '\f':
 		clearok(curscr, TRUE);
@@ -470,8 +476,8 @@ static void loop(struct screen *screen, struct signals *signals)
 		take_keys(screen);
 		if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			screen->code = EXIT_KILLED + SIGHUP;
-		if (!screen->asking && timeout_of(screen) == 0)
-			ask(screen, NULL);
+		if (timeout_of(screen) == 0)
+			ask_now(screen);
 	}
 }
 
