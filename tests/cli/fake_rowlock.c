@@ -76,7 +76,7 @@ struct rowlock {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int test_fd = -1;
+static _Atomic int test_fd = -1; /* connected */
 static FILE *from_test;
 static bool new_time;
 static bool replied;
@@ -86,7 +86,7 @@ char fake_listed_text[512];
 static int reply_code;
 static unsigned int reply_number;
 char fake_reply_text[512];
-static char *entries[1024];
+static char *entries[16384];
 static size_t entry_count;
 static uint64_t reaped[4];
 static struct rowlock_client *the_client;
@@ -165,7 +165,7 @@ static void take_line_locked(const char *line)
 			 text ? line + text : "");
 		listed = true;
 		pthread_cond_broadcast(&changed);
-	} else if (strncmp(line, "entry ", 6) == 0 && entry_count < 1024)
+	} else if (strncmp(line, "entry ", 6) == 0 && entry_count < 16384)
 		entries[entry_count++] = strdup(line + 6);
 	else if (strncmp(line, "reaped ", 7) == 0)
 		sscanf(line + 7, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
@@ -246,11 +246,12 @@ static void connect_to_test(void)
 	if (!path || test_fd >= 0)
 		return;
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	test_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (connect(test_fd, (struct sockaddr *) &address, sizeof(address)) < 0)
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connect(fd, (struct sockaddr *) &address, sizeof(address)) < 0)
 		abort();
-	from_test = fdopen(fcntl(test_fd, F_DUPFD_CLOEXEC, 3), "r");
+	from_test = fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 3), "r");
 	setvbuf(from_test, NULL, _IONBF, 0);
+	test_fd = fd;
 	pthread_create(&thread, NULL, listen_to_test, NULL);
 	pthread_detach(thread);
 }

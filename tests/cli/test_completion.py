@@ -184,6 +184,7 @@ class Bash(Completion):
         for loader in (True, False):
             for words, wanted in (
                     (("run", "-n", "name", "slee"), "sleep"),
+                    (("top", "-b", "-n", "1", "--so"), "--sort="),
                     (("elect", "-s", "row", "n", "--", "slee"), "sleep"),
                     (("run", "name", "--"), "--wait="),
                     (("run", "name", "cat", "af"), "afile")):

@@ -17,6 +17,7 @@ import termios
 
 import harness
 from harness import ToolTest, entry
+from window import WindowTest
 
 ROOT = os.path.join(harness.HERE, "..", "..")
 LOADER = importlib.machinery.SourceFileLoader(
@@ -117,7 +118,7 @@ class Pictures(ToolTest):
 
     def test_each_page_shows_the_same_in_its_columns(self):
         self.assertEqual(picture("sale"), PICTURES.sale(picture("demo")) + "\n")
-        for name, pages in (("list", 2), ("wait", 1), ("demo", 1), ("sale", 1)):
+        for name, pages in (("list", 2), ("wait", 1), ("top", 1), ("demo", 1), ("sale", 1)):
             with self.subTest(name):
                 shown = places(name)
                 self.assertEqual(len(shown), pages)
@@ -146,6 +147,15 @@ class Pictures(ToolTest):
         self.assertEqual(rest, [words.split()[0] for words in re.findall(
             r"^(?:sell|takeover|stopped \w+) '?(\w[\w ()]*?)'?(?: .*)?$",
             script, flags=re.M)])
+
+
+class Screen(WindowTest):
+    def test_the_screen_is_what_top_shows(self):
+        self.fake.answers["list"] = [*rows(), "reply 0"]
+        shown = self.open(columns=PICTURES.COLUMNS, lines=PICTURES.SCREEN_LINES)
+        self.assertEqual(
+            without_digits(picture("top")),
+            without_digits("$ rowlock top\n" + PICTURES.of_screen(shown) + "\n"))
 
 
 if __name__ == "__main__":

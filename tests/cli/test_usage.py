@@ -13,7 +13,7 @@ from harness import (CLI, EBUSY, ENOTHELD, ETIMEDOUT, ECONNECT, EINVAL, MIGRATE,
                      NO_REAPER, REAPERD, ToolTest, entry, waiting)
 
 TOOLS = os.path.join(harness.HERE, "..", "..", "tools")
-COMMANDS = ("run", "elect", "hold", "list", "show", "wait", "permits", "ping",
+COMMANDS = ("run", "elect", "hold", "list", "top", "show", "wait", "permits", "ping",
             "doctor", "metrics", "break", "reap")
 
 

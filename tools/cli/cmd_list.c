@@ -142,7 +142,7 @@ static int list(const struct common *common,
 	if (code != 0)
 		return code;
 	code =
-	    view->table.waiters
+	    view->table.of == TABLE_WAITERS
 		? rowlock_list_waiters(client, what, see, view, &result, &error)
 		: rowlock_list(client, what, see, view, &error);
 	if (code < 0) {
@@ -225,7 +225,8 @@ int cmd_list(int argc, char **argv, struct common *common)
 	view.json = request.json;
 	view.held_only = request.held || (!request.all && !request.json &&
 					  isatty(STDOUT_FILENO) == 1);
-	table_init(&view.table, request.waiting, request.wide);
+	table_init(&view.table, request.waiting ? TABLE_WAITERS : TABLE_HOLDS,
+		   request.wide);
 	code = list(common, &request.what, &view);
 	entries_fini(&view.block);
 	return code;

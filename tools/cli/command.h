@@ -56,6 +56,7 @@ int cmd_reap(int argc, char **argv, struct common *common);
 int cmd_revoke(int argc, char **argv, struct common *common);
 int cmd_run(int argc, char **argv, struct common *common);
 int cmd_show(int argc, char **argv, struct common *common);
+int cmd_top(int argc, char **argv, struct common *common);
 int cmd_wait(int argc, char **argv, struct common *common);
 
 /** Entries for getopt_long(), the table's end included. */

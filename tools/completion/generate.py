@@ -17,6 +17,7 @@ import sys
 LITERAL = r'"((?:[^"\\\n]|\\.)*)"'
 # The values of an option, where they are known.
 VALUES = {'strategy': 'lease row', 'permits': 'stored', 'guarded': 'call',
+          'sort': 'name state held expires waiters host',
           'on-revoke': 'TERM HUP INT USR1 USR2 later no'}
 FILES = {'defaults-file'}
 SUFFIXES = {'defaults-group-suffix'}
@@ -24,7 +25,7 @@ NAMES = {'also'}
 PROGRAMS = {'command'}
 # Commands whose first argument is a name, and those that run a command then.
 OF_NAMES = {'run', 'elect', 'hold', 'list', 'jobs', 'show', 'wait', 'permits', 'revoke',
-            'break'}
+            'break', 'top'}
 RUNS = {'run', 'elect'}
 
 Option = collections.namedtuple('Option', 'name letter argument text')
@@ -119,8 +120,9 @@ def words(command):
             yield f'-{option.letter}'
 
 
-def all_with_values(commands):
-    """The options that take the word behind them, each once."""
+def with_values(*commands):
+    """The options that take the word behind them, each once. One letter may do so of one
+    command, and not of another."""
     options = [option for command in commands for option in command.options
                if option.argument == 'required']
     return sorted({f'--{option.name}' for option in options} |
@@ -152,7 +154,9 @@ def bash(commands):
         'options': [f'\t{c.name or quoted("")}) words={quoted(" ".join(words(c)))} ;;'
                     for c in commands],
         'values': values,
-        'with_values': [f'\t{"|".join(all_with_values(commands))})'],
+        'with_values': ['\t' + '|'.join(f"'{command.name} {option}'" for option in
+                                        with_values(command)) + ') return 0 ;;'
+                        for command in commands],
         'files': [f'\t{spelt(chosen(commands, FILES))})'],
         'suffixes': [f'\t{spelt(chosen(commands, SUFFIXES))})'],
         'names': [f'\t{spelt(chosen(commands, NAMES))})'],
@@ -199,7 +203,7 @@ def zsh(commands):
         'commands': [f'\t{quoted(f"{c.name}:{c.text}")}' for c in commands[1:]] +
                     ["\t'help:show what a command does'"],
         'options': options,
-        'with_values': [f'\t\t{"|".join(all_with_values(commands))})'],
+        'with_values': [f'\t\t{"|".join(with_values(commands[0]))})'],
     }
 
 
@@ -247,7 +251,12 @@ def fish(commands):
                      '__rowlock_has_name" -x -a "(__rowlock_command_line)"')
     return {
         'options': lines,
-        'with_values': [f"set -g __rowlock_with_values {' '.join(all_with_values(commands))}"],
+        'with_values': [
+            'set -g __rowlock_with_values ' + ' '.join(
+                f"'{command.name} {option}'" for command in commands
+                for option in with_values(command)),
+            'set -g __rowlock_runs_with_values ' + ' '.join(with_values(
+                *(command for command in commands if command.name in RUNS)))],
     }
 
 

@@ -38,6 +38,8 @@ command openssl openssl optional
 file /usr/lib/python3/dist-packages/pymysql/__init__.py python3-pymysql optional
 module libsystemd libsystemd-dev optional
 module libmicrohttpd libmicrohttpd-dev optional
+module ncursesw libncurses-dev optional
+command tmux tmux optional
 command promtool prometheus optional
 command scdoc scdoc optional
 command musl-gcc musl-tools optional

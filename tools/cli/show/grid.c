@@ -66,10 +66,10 @@ static size_t put_cell(const struct grid *grid, size_t c, const char *text)
 	size_t own = text_width(text);
 
 	if (grid->limit == 0 || own <= grid->width[c]) {
-		fputs(text, stdout);
+		fputs(text, grid->out);
 		return own;
 	}
-	text_put_cut(stdout, text, grid->width[c], grid->columns[c].tail);
+	text_put_cut(grid->out, text, grid->width[c], grid->columns[c].tail);
 	return grid->width[c];
 }
 
@@ -88,22 +88,22 @@ static void put_line(const struct grid *grid, const struct grid_line *line)
 
 		if (grid->width[c] == 0)
 			continue;
-		fputs(painted ? line->colour : "", stdout);
+		fputs(painted ? line->colour : "", grid->out);
 		own = put_cell(grid, c, line->cell[c]);
-		fputs(painted ? "\033[0m" : "", stdout);
+		fputs(painted ? COLOUR_END : "", grid->out);
 		if (c == last)
 			break;
 		for (; own < grid->width[c] + GRID_GAP; own++)
-			putchar(' ');
+			fputc(' ', grid->out);
 	}
-	putchar('\n');
+	fputc('\n', grid->out);
 }
 
 void grid_init(struct grid *grid, const char *command, bool wide)
 {
 	const char *no_color = getenv("NO_COLOR");
 
-	*grid = (struct grid){ .command = command };
+	*grid = (struct grid){ .command = command, .out = stdout };
 	if (isatty(STDOUT_FILENO) != 1)
 		return;
 	setlocale(LC_CTYPE, "");

@@ -3,8 +3,8 @@
 #define CLI_GRID_H
 
 /*
- * A table on stdout, block by block: its columns fit the first block, so the
- * first line is shown before the last one is known.
+ * A table on stdout, or elsewhere, block by block: its columns fit the first
+ * block, so the first line is shown before the last one is known.
  *
  * In a pipe all columns are shown, in full, padded with blanks, and the text is
  * the same in every locale. On a terminal a line fits its width. An empty or
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define GRID_COLUMNS_MOST 12
 
@@ -44,6 +45,7 @@ struct grid {
 	size_t painted; /* the column that has the line's colour */
 
 	/* grid_init() sets these. */
+	FILE *out;    /* stdout */
 	size_t limit; /* columns of the terminal; 0: no limit */
 	bool paint;
 
@@ -77,5 +79,6 @@ char *cell_span(const char *head, uint64_t ms, const char *tail);
 #define COLOUR_GOOD "\033[32m"
 #define COLOUR_BAD "\033[31m"
 #define COLOUR_DIM "\033[2m"
+#define COLOUR_END "\033[0m"
 
 #endif

@@ -22,6 +22,7 @@ enum column {
 	COLUMN_STATE,
 	COLUMN_HELD,
 	COLUMN_EXPIRES,
+	COLUMN_WAITERS,
 	COLUMN_HOLDER,
 	COLUMN_TOKEN,
 	COLUMN_INFO,
@@ -53,19 +54,23 @@ static const struct grid_column of_waiters[COLUMN_COUNT] = {
 /* A shorter part of a name, a holder or an info is useless; the last steps are
  * for terminals on which nothing else helps. */
 static const struct grid_step steps[] = {
-	{ COLUMN_TOKEN, 0 },   { COLUMN_INFO, 12 }, { COLUMN_INFO, 0 },
-	{ COLUMN_HOLDER, 16 }, { COLUMN_NAME, 16 }, { COLUMN_KIND, 0 },
-	{ COLUMN_EXPIRES, 0 }, { COLUMN_HELD, 0 },  { COLUMN_HOLDER, 6 },
-	{ COLUMN_NAME, 6 },
+	{ COLUMN_TOKEN, 0 },   { COLUMN_INFO, 12 },   { COLUMN_INFO, 0 },
+	{ COLUMN_HOLDER, 16 }, { COLUMN_NAME, 16 },   { COLUMN_KIND, 0 },
+	{ COLUMN_EXPIRES, 0 }, { COLUMN_WAITERS, 0 }, { COLUMN_HELD, 0 },
+	{ COLUMN_HOLDER, 6 },  { COLUMN_NAME, 6 },
 };
 
-void table_init(struct table *table, bool waiters, bool wide)
+void table_init(struct table *table, enum table_of of, bool wide)
 {
 	struct grid *grid = &table->grid;
 
-	grid_init(grid, "list", wide);
-	memcpy(grid->columns, waiters ? of_waiters : of_entries,
+	grid_init(grid, of == TABLE_WATCHED ? "top" : "list", wide);
+	memcpy(grid->columns, of == TABLE_WAITERS ? of_waiters : of_entries,
 	       sizeof(of_entries));
+	if (of == TABLE_WATCHED) {
+		grid->columns[COLUMN_WAITERS].title = "WAITERS";
+		grid->columns[COLUMN_TOKEN].title = NULL;
+	}
 	if (grid->limit > 0)
 		grid->columns[COLUMN_STRATEGY].title = NULL;
 	grid->count = COLUMN_COUNT;
@@ -73,7 +78,8 @@ void table_init(struct table *table, bool waiters, bool wide)
 	grid->step_count = RLK_ARRAY_SIZE(steps);
 	grid->elastic = COLUMN_NAME;
 	grid->painted = COLUMN_STATE;
-	table->waiters = waiters;
+	table->of = of;
+	table->waiting = NULL;
 }
 
 static char *expires(const struct rowlock_entry *entry)
@@ -115,7 +121,7 @@ static const char *colour(enum rowlock_state state)
 }
 
 static void fill(struct grid_line *line, const struct table *table,
-		 const struct rowlock_entry *entry)
+		 const struct rowlock_entry *entry, uint64_t waiting)
 {
 	bool holds = *entry->acquired_at != '\0';
 	char **cell = line->cell;
@@ -124,11 +130,13 @@ static void fill(struct grid_line *line, const struct table *table,
 	cell[COLUMN_STRATEGY] = strdup(strategy_word(entry->strategy));
 	cell[COLUMN_NAME] = cell_text(entry->name);
 	cell[COLUMN_KIND] = strdup(kind(table, entry));
-	cell[COLUMN_STATE] = table->waiters ? cell_number(entry->place)
-					    : strdup(state_word(entry->state));
+	cell[COLUMN_STATE] = table->of == TABLE_WAITERS
+				 ? cell_number(entry->place)
+				 : strdup(state_word(entry->state));
 	cell[COLUMN_HELD] =
 	    holds ? cell_span("", entry->held_ms, "") : strdup("-");
 	cell[COLUMN_EXPIRES] = expires(entry);
+	cell[COLUMN_WAITERS] = cell_number(waiting);
 	cell[COLUMN_HOLDER] = holder(entry);
 	cell[COLUMN_TOKEN] = cell_number(entry->token);
 	cell[COLUMN_INFO] = cell_text(entry->info);
@@ -139,6 +147,7 @@ void table_put(struct table *table, const struct entries *block, bool more)
 	struct grid_line *lines = grid_lines(&table->grid, block->count);
 
 	for (size_t i = 0; i < block->count; i++)
-		fill(&lines[i], table, &block->list[i]);
+		fill(&lines[i], table, &block->list[i],
+		     table->waiting ? table->waiting[i] : 0);
 	grid_put(&table->grid, lines, block->count, more);
 }
