@@ -375,6 +375,10 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 			acquisition->lock_options.strategy,
 			kinds_of(&acquisition->manner) },
 		.verbose = acquisition->verbose,
+		/* There is no line for several names, and of candidates the
+		 * heaviest is served first. */
+		.stands =
+		    acquisition->name_count == 1 && !acquisition->manner.weight,
 	};
 	onlooker_begin(&acquisition->onlooker);
 	r = pthread_create(&thread, NULL, thread_main, acquisition);
