@@ -118,11 +118,11 @@ static void end_acquire(struct acquisition *acquisition)
 	pthread_mutex_unlock(&acquisition->mutex);
 }
 
-/* Those that keep each other out. A permit tells no token. */
+/* Those that keep each other out. */
 static unsigned int kinds_against(const struct hold_manner *manner)
 {
 	if (manner->permits)
-		return 0;
+		return 1u << ROWLOCK_KIND_PERMIT;
 	if (manner->mode == HOLD_READ)
 		return 1u << ROWLOCK_KIND_WRITER;
 	if (manner->mode)
@@ -138,6 +138,9 @@ static int check_nested(struct acquisition *acquisition)
 		.count = acquisition->name_count,
 		.strategy = acquisition->lock_options.strategy,
 		.kinds = kinds_against(&acquisition->manner),
+		.reads = acquisition->manner.mode == HOLD_READ,
+		.permits = acquisition->manner.permits,
+		.take = acquisition->manner.count,
 		.program = acquisition->client_options.program,
 	};
 
