@@ -53,9 +53,9 @@ static int prepare(struct acquisition *acquisition)
 	int r = 0;
 
 	if (!acquisition->client)
-		r = connection_open(acquisition->connection,
-				    acquisition->client_options,
-				    &acquisition->client, &acquisition->error);
+		r = command_stay(acquisition->connection,
+				 acquisition->client_options,
+				 &acquisition->client, &acquisition->error);
 	if (r < 0 || acquisition->hold.lock)
 		return r;
 	r = hold_new(&hold, acquisition->client, acquisition->names,
