@@ -107,10 +107,10 @@ enum rowlock_once_outcome {
  * Call again, which finds out, and notes the success if it is not noted;
  * rowlock_release() gives up: it is 0 if nobody else had taken the lock before
  * that end, or that release, and ROWLOCK_EUNKNOWN if that is not known. Until
- * one of them no other handle of this client gets the name. Other errors of the
- * server: the success is not noted, as the server is out of reach or refuses
- * it, or as the run's row is gone (ROWLOCK_EDB); the lock is still held: call
- * again, or rowlock_release().
+ * one of them no other handle of this client gets the name, and an acquire by
+ * one says why. Other errors of the server: the success is not noted, as the
+ * server is out of reach or refuses it, or as the run's row is gone
+ * (ROWLOCK_EDB); the lock is still held: call again, or rowlock_release().
  *
  * Else, codes of rowlock_release(), after which the lock is not held either.
  *

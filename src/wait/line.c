@@ -62,6 +62,29 @@ int rlk_fail_waiting(const struct rowlock *lock, int code,
 			RLK_LOCK_ARGS(lock), what);
 }
 
+/* Nobody is known to hold it. */
+static const char doubt[] =
+    "whether another handle of this client has given it back is not known; end "
+    "its run again (rowlock_once_end()), or release it";
+
+/* Another handle of this client has the name, or had it. */
+static int fail_turn_locked(const struct rlk_waiter *waiter, int code,
+			    struct rowlock_errinfo *reterr)
+{
+	const struct rlk_hold *hold = waiter->name->hold;
+	const char *what = NULL;
+
+	if (hold && hold->state == RLK_HOLD_RELEASING)
+		what = "another handle of this client gives it back, and has "
+		       "no answer yet";
+	else if (hold && hold->guard.may_be_gone)
+		what = doubt;
+	if (!what || (code != ROWLOCK_EBUSY && code != ROWLOCK_ETIMEDOUT))
+		return rlk_fail_waiting(waiter->lock, code, reterr);
+	return rlk_fail(reterr, code, "acquire " RLK_LOCK_FORMAT ": %s",
+			RLK_LOCK_ARGS(waiter->lock), what);
+}
+
 int rlk_fail_unknown(const struct rowlock *lock, bool unheard,
 		     struct rowlock_errinfo *reterr)
 {
@@ -190,7 +213,7 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
 	code = stands_in_line(&waiter) ? wait_turn_locked(&waiter) : 0;
 	if (code)
-		rlk_fail_waiting(lock, code, reterr);
+		fail_turn_locked(&waiter, code, reterr);
 	else if (!waiter.handed)
 		code = ask_locked(&waiter, reterr);
 	leave_line(&waiter);
@@ -244,16 +267,18 @@ static int own_hold_locked(struct rowlock *lock, uint64_t under,
 }
 
 /* The calling thread has @hold by another handle than @lock. */
-static int fail_elsewhere(const struct rowlock *lock, bool try,
+static int fail_elsewhere(const struct rowlock *lock,
+			  const struct rlk_hold *hold, bool try,
 			  struct rowlock_errinfo *reterr)
 {
+	const char *what = try ? "this thread holds it through another handle"
+			       : "this thread holds it through another handle, "
+				 "and would wait for itself; use one handle, "
+				 "or make both with ROWLOCK_OWNER_THREAD";
+
 	return rlk_fail(reterr, try ? ROWLOCK_EBUSY : ROWLOCK_EDEADLOCK,
-			"acquire " RLK_LOCK_FORMAT
-			": this thread holds it through another handle%s",
-			RLK_LOCK_ARGS(lock),
-			try ? ""
-			    : ", and would wait for itself; use one handle, or "
-			      "make both with ROWLOCK_OWNER_THREAD");
+			"acquire " RLK_LOCK_FORMAT ": %s", RLK_LOCK_ARGS(lock),
+			hold->guard.may_be_gone ? doubt : what);
 }
 
 /* May @lock enter what its thread holds through other handles? */
@@ -278,7 +303,7 @@ static int reenter_locked(struct rowlock *lock, const struct wanted *wanted,
 		return 1;
 	if (!lock->hold && !hold->name->strategy->shared &&
 	    !may_enter(lock, hold))
-		return fail_elsewhere(lock, wanted->wait_ms == 0, reterr);
+		return fail_elsewhere(lock, hold, wanted->wait_ms == 0, reterr);
 	if (lock->flags & ROWLOCK_NOT_REENTRANT)
 		return rlk_fail(reterr, ROWLOCK_EDEADLOCK,
 				"acquire " RLK_LOCK_FORMAT

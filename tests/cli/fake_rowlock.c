@@ -7,10 +7,11 @@
  * The call returns what the test answers: "reply CODE TEXT". Besides, the test
  * can send at any time: "remaining MS" (the hold ends so long from now unless
  * told otherwise), "frozen MS" (it is always that long), "lose" (the lost
- * callback runs, the hold is over), "log TEXT" (to the client's log). What has
- * been sent before a rowlock_held() that call knows; the first one after a new
- * time is told, as "looked". A list is asked for while another call waits: its
- * answer is "entry ..." for each, and "listed CODE TEXT". A request for the
+ * callback runs, the hold is over), "log TEXT" (to the client's log), "warn
+ * TEXT" (a warning to it, also while it is being opened). What has been sent
+ * before a rowlock_held() that call knows; the first one after a new time is
+ * told, as "looked". A list is asked for while another call waits: its answer
+ * is "entry ..." for each, and "listed CODE TEXT". A request for the
  * lock is known from "request ANSWER ATTEMPT PID HOST PROGRAM REASON" on, and
  * the client told of it by "revoke". Before the reply to a reap: "reaped
  * EVICTED SWEPT TOKENS [MORE]". For "pass MS" see fake_pace.c. Before a reply
@@ -50,8 +51,6 @@
 struct rowlock_client {
 	uint64_t ttl_ms;
 	uint64_t row_idle_ms;
-	rowlock_log_fn log;
-	void *log_arg;
 	rowlock_revoke_fn on_revoke;
 	void *revoke_arg;
 };
@@ -90,6 +89,7 @@ static char *entries[16384];
 static size_t entry_count;
 static uint64_t reaped[4];
 static struct rowlock_client *the_client;
+static struct rowlock_client_options last; /* of the last client */
 static struct rowlock *the_lock;
 static struct rowlock *telling; /* whose lost callback runs */
 
@@ -184,9 +184,11 @@ static void take_line_locked(const char *line)
 		fake_request(line + 8);
 	else if (strcmp(line, "revoke") == 0)
 		revoke_locked();
-	else if (strncmp(line, "log ", 4) == 0 && the_client->log)
-		the_client->log(ROWLOCK_LOG_INFO, line + 4,
-				the_client->log_arg);
+	else if (strncmp(line, "log ", 4) == 0)
+		last.log(ROWLOCK_LOG_INFO, line + 4, last.log_arg);
+	else if (strncmp(line, "warn ", 5) == 0 &&
+		 last.log_level != ROWLOCK_LOG_ERROR)
+		last.log(ROWLOCK_LOG_WARNING, line + 5, last.log_arg);
 }
 
 /* Until the next line is due, or the hold ends by itself. */
@@ -348,6 +350,7 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 
 	if (options->size != sizeof(*options))
 		abort();
+	last = *options;
 	connect_to_test();
 	r = fake_ask(
 	    NULL, reterr,
@@ -370,8 +373,6 @@ int rowlock_client_new(const struct rowlock_client_options *options,
 	client = calloc(1, sizeof(*client));
 	client->ttl_ms = options->ttl_ms;
 	client->row_idle_ms = options->row_idle_ms;
-	client->log = options->log;
-	client->log_arg = options->log_arg;
 	client->on_revoke = options->on_revoke;
 	client->revoke_arg = options->revoke_arg;
 	the_client = client;

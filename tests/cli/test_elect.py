@@ -219,6 +219,20 @@ class Elect(ToolTest):
         process.terminate()
         self.finish(process)
 
+    def test_what_the_first_connect_warns_of_is_said_once_without_v(self):
+        self.fake.answers["client_new"] = ["warn it forgets", "reply 0"]
+        self.fake.answers["release"] = ["warn later", "reply 0"]
+        process = self.start("elect", "--pause=1ms", "j", "true")
+        for _ in range(3):
+            self.fake.expect("client_new")
+        process.terminate()
+        self.assertEqual(self.finish(process),
+                         (-signal.SIGTERM, "", "rowlock: it forgets\n"))
+        for argv in (["run", "j", "true"], ["hold", "j"], ["wait", "j"],
+                     ["wait", "-s", "row", "j"]):
+            self.assertEqual(self.run_tool(*argv)[2], "rowlock: it forgets\n")
+        self.assertEqual(self.run_tool("list")[2], "")
+
     def test_which_failures_end_it(self):
         """The next round fails in the same way, or not."""
         passing = {ELOST, ECONNECT, EREADONLY, EDB, ENOMEM, ESYSTEM}

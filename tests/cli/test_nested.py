@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """rowlock under rowlock: who would wait for itself is told so."""
 import harness
-from harness import EBUSY, ToolTest, entry
+from harness import EBUSY, ECONNECT, ToolTest, entry
 
-LOCK, WRITER, READER = 0, 1, 2
+LOCK, WRITER, READER, PERMIT = 0, 1, 2, 3
 FREE = 2
 
 
@@ -18,10 +18,10 @@ class Nested(ToolTest):
     def shown(self, *entries):
         self.fake.answers["list"] = [*entries, "reply 0"]
 
-    def refused(self, *argv, program="rowlock run true"):
+    def refused(self, *argv, program="rowlock run true", how="is held for"):
         code, out, err = self.run_tool(*argv)
         self.assertEqual((code, out, err), (
-            125, "", f"rowlock: {argv[0]}: 'j' on fake:1 is held for "
+            125, "", f"rowlock: {argv[0]}: 'j' on fake:1 {how} "
             f"'{self.outer}', which runs this: '{program}' would wait for "
             "itself; lock it in one of the two, or, if the first does not "
             "wait for this, run it by 'env -u ROWLOCK_HELD'\n"))
@@ -70,6 +70,64 @@ class Nested(ToolTest):
         self.refused("run", "--write", "j", "true")
         self.shown(entry("j", token=4711, kind=WRITER))
         self.refused("run", "--read", "j", "true")
+
+    def test_a_reader_is_known_also_behind_the_token_of_another(self):
+        self.environment["ROWLOCK_HELD"] = "attempt 99 night.sh j"
+        readers = (entry("j", kind=READER, attempt=98, token=7, slot=4),
+                   entry("j", kind=READER, attempt=99, slot=5))
+        self.shown(*readers)
+        self.refused("run", "--write", "j", "true")
+        self.assertEqual(self.run_tool("run", "--read", "j", "true")[0], 0)
+        self.shown(readers[0])
+        self.assertEqual(self.run_tool("run", "--write", "j", "true")[0], 0)
+
+    def test_a_reader_does_not_wait_for_a_writer_that_waits_for_its_caller(self):
+        self.environment["ROWLOCK_HELD"] = "attempt 99 night.sh j"
+        writer = entry("j", kind=WRITER, attempt=97, token=8)
+        self.shown(writer, entry("j", kind=READER, attempt=99, slot=5))
+        self.refused("run", "--read", "j", "true",
+                     how="has a writer that waits for")
+        self.shown(writer)
+        self.assertEqual(self.run_tool("run", "--read", "j", "true")[0], 0)
+
+    def permits(self, own, others=0):
+        self.shown(*(entry("j", kind=PERMIT, slot=at,
+                           attempt=99 if at < own else 98)
+                     for at in range(own + others)))
+
+    def test_permits_that_its_caller_holds_are_not_waited_for(self):
+        self.environment["ROWLOCK_HELD"] = "attempt 99 night.sh j"
+        self.permits(1)
+        self.refused("run", "--permits=1", "j", "true",
+                     how="has 1 of its 1 permits held for")
+        self.permits(2, others=1)
+        self.refused("hold", "--permits=3", "--take=2", "j",
+                     program="rowlock hold",
+                     how="has 2 of its 3 permits held for")
+        self.refused("wait", "j", program="rowlock wait")
+        # These may become free.
+        self.assertEqual(self.run_tool("run", "--permits=3", "j", "true")[0], 0)
+        self.permits(0, others=3)
+        self.assertEqual(self.run_tool("run", "--permits=3", "j", "true")[0], 0)
+
+    def test_how_many_permits_there_are_is_asked_for_if_it_is_stored(self):
+        self.environment["ROWLOCK_HELD"] = "attempt 99 night.sh j"
+        self.permits(2)
+        self.fake.answers["count"] = ["reply 1 2 2"]
+        self.refused("run", "--permits=stored", "j", "true",
+                     how="has 2 of its 2 permits held for")
+        for answer in "reply 1 3 2", "reply 1 0 0", f"reply {ECONNECT} away":
+            self.fake.answers["count"] = [answer]
+            self.assertEqual(
+                self.run_tool("run", "--permits=stored", "j", "true")[0], 0)
+
+    def test_a_reader_and_permits_are_told_by_their_attempt(self):
+        for argv in (["--read"], ["--permits=3"],
+                     ["--permits=3", "--no-supervise"]):
+            code, out, _ = self.run_tool("run", *argv, "k", "sh", "-c",
+                                         'echo "$ROWLOCK_HELD"')
+            self.assertEqual((code, out.splitlines()[0]),
+                             (0, f"attempt {2**64 - 1} sh k"))
 
     def test_the_environment_tells_of_all_that_is_held_around_it(self):
         for argv in ((), ("--no-supervise",)):

@@ -34,6 +34,70 @@ class Waiting(ToolTest):
         self.assertRegex(err, r"acquired 'j' \(lease, token 4711\) on fake:1 after "
                          r"\d+\.\ds\n")
 
+    def wait_in_line(self, *argv):
+        """Start it; until it waits."""
+        self.environment["ROWLOCK_FAKE_PACE"] = "1"
+        self.fake.answers = {"acquire": None, "waiters": None,
+                             "list": self.HOLDERS}
+        process = self.start(*argv)
+        self.fake.expect("acquire")
+        return process
+
+    def line(self, process):
+        """The next one, for which a look at the server is answered."""
+        while not select.select([process.stderr], [], [], 0.02)[0]:
+            self.fake.pass_time(1)
+        return process.stderr.readline()
+
+    def place(self, process, place, reply="listed 0"):
+        """Answer the next look at the line: we stand there as number @place,
+        behind others, some of which have our number on another host; 0: we do
+        not stand there. Returns what is printed."""
+        self.fake.pass_time(10000)
+        self.fake.expect("waiters", lease="1", row="0")
+        ours = os.uname().nodename
+        self.fake.say(*(entry("j", 0, 4, host=ours if at == place else "db7",
+                              pid=process.pid, program="rowlock", place=at)
+                        for at in range(1, place + 1)), reply)
+        return self.line(process)
+
+    def test_a_verbose_wait_says_the_place_in_line_as_it_changes(self):
+        process = self.wait_in_line("run", "-v", "j", "true")
+        self.assertRegex(self.place(process, 3), r"^rowlock: run: waiting for "
+                         r"'j' for \d+\.\ds, third in line: held for 1m")
+        self.assertIn(", number 11 in line: held ", self.place(process, 11))
+        self.assertRegex(self.place(process, 0), r"for \S+: held ")
+        self.assertIn(", first in line: held ", self.place(process, 1))
+        self.fake.say("reply 0")
+        self.assertEqual(self.finish(process)[0], 0)
+
+    def test_a_place_that_is_not_shown_is_told_and_asked_for_once(self):
+        process = self.wait_in_line("hold", "-v", "j")
+        unseen = "account a may not see the connections of others: GRANT P"
+        self.assertEqual(self.place(process, 2, f"listed 0 {unseen}"),
+                         "rowlock: hold: not all that wait for 'j' may be "
+                         f"seen: {unseen}\n")
+        later = ", second or later in line: held "
+        self.assertIn(later, process.stderr.readline())
+        self.assertIn(later, self.place(process, 2, f"listed 0 {unseen}"))
+        self.assertNotIn("in line", self.place(process, 0, f"listed 0 {unseen}"))
+        self.fake.pass_time(10000)
+        self.assertNotIn("in line", self.line(process))
+        self.assertEqual(self.fake.seen.count("waiters"), 3)
+
+    def test_a_place_is_asked_for_only_where_there_is_one_and_by_v(self):
+        for argv in (["run", "-v", "--also=k", "j", "true"],
+                     ["elect", "-v", "--weight=3", "j", "true"],
+                     ["wait", "-v", "j"]):
+            with self.subTest(argv=argv):
+                self.fake.seen.clear()
+                self.fake.answers = {"acquire": None, "list": self.HOLDERS}
+                process = self.start(*argv)
+                self.assertIn("waiting for", process.stderr.readline())
+                process.terminate()
+                self.assertEqual(self.finish(process)[0], -signal.SIGTERM)
+                self.assertNotIn("waiters", self.fake.seen)
+
     def test_a_verbose_run_says_who_has_another_lock_of_the_name(self):
         self.fake.answers["list"] = self.HOLDERS
         for argv, other in ((["-v"], "job\\[43\\]@db8"), (["-v", "--read"],

@@ -157,6 +157,22 @@ static void tidy_up_on_signals(void)
 	}
 }
 
+/* Returns 0 or the exit code. */
+static int open_client(const struct request *request,
+		       struct rowlock_client **ret_client)
+{
+	struct rowlock_client_options like =
+	    command_client_options(request->common);
+	struct rowlock_errinfo error;
+
+	like.flags |= ROWLOCK_NO_REAPER;
+	if (command_stay(&request->common->connection, like, ret_client,
+			 &error) == 0)
+		return 0;
+	report(ROWLOCK_LOG_ERROR, "wait: %s", error.message);
+	return EXIT_FAILED;
+}
+
 static int wait_lease(const struct request *request)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
@@ -176,7 +192,7 @@ static int wait_lease(const struct request *request)
 	char seen[SIGHT_SIZE] = "free";
 	struct sight sight = { .looked = false };
 	uint64_t waited_ms;
-	int code = command_open(request->common, &client);
+	int code = open_client(request, &client);
 
 	if (code != 0)
 		return code;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,33 @@ struct rowlock_client_options command_client_options(
 	if (!common->verbose)
 		options.log_level = ROWLOCK_LOG_ERROR;
 	return options;
+}
+
+static atomic_bool has_opened;
+
+/* A rowlock_log_fn. */
+static void log_first_warnings(enum rowlock_log_level level,
+			       const char *message, void *arg)
+{
+	if (level == ROWLOCK_LOG_ERROR || !atomic_load(&has_opened))
+		report_log(level, message, arg);
+}
+
+int command_stay(const struct connection *connection,
+		 struct rowlock_client_options options,
+		 struct rowlock_client **ret_client,
+		 struct rowlock_errinfo *reterr)
+{
+	int r;
+
+	if (options.log_level == ROWLOCK_LOG_ERROR) {
+		options.log_level = ROWLOCK_LOG_WARNING;
+		options.log = log_first_warnings;
+	}
+	r = connection_open(connection, options, ret_client, reterr);
+	if (r == 0)
+		atomic_store(&has_opened, true);
+	return r;
 }
 
 int command_open_with(const struct common *common,

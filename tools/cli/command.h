@@ -90,6 +90,15 @@ bool command_strategy(const char *argument, enum rowlock_strategy *ret);
 struct rowlock_client_options command_client_options(
     const struct common *common);
 
+/** connection_open() for a command that stays, with @options that begin with
+ *  command_client_options(): what the library warns of while the first client
+ *  of this process is opened is reported even if it is not verbose, as it is
+ *  about what comes later: that a lost connection cannot be made again. */
+int command_stay(const struct connection *connection,
+		 struct rowlock_client_options options,
+		 struct rowlock_client **ret_client,
+		 struct rowlock_errinfo *reterr);
+
 /** Open a client for a command that only asks. Returns 0, or EXIT_FAILED: the
  *  reason was reported. */
 int command_open(const struct common *common,

@@ -198,6 +198,47 @@ FAKE("an acquire after an unknown end is no level of what may be gone")
 	fake_lock_end(other);
 }
 
+FAKE("one that waits for what may be gone is told so, and not of others")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
+	struct rowlock_run run = day();
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_code(fake_ask(bob, FAKE_DO_ACQUIRE, other, 0), ROWLOCK_EBUSY,
+		    &err);
+	end_unknown(lock, &run, never_sent);
+	fake_tell(bob, FAKE_DO_ACQUIRE, other, 0);
+	assert_code(fake_hear(bob, &err), ROWLOCK_EBUSY, &err);
+	assert_non_null(strstr(err.message, "given it back is not known"));
+	fake_tell(bob, FAKE_DO_ACQUIRE, other, 500);
+	fake_await_line(lock, 1);
+	fake_advance(500);
+	assert_code(fake_hear(bob, &err), ROWLOCK_ETIMEDOUT, &err);
+	assert_non_null(strstr(err.message, "given it back is not known"));
+	assert_code(rowlock_acquire(other, 500, &err), ROWLOCK_EDEADLOCK, &err);
+	assert_non_null(strstr(err.message, "given it back is not known"));
+	assert_ok(rowlock_release(lock, &err));
+}
+
+FAKE("one that waits for another's release is told so")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
+
+	assert_ok(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0));
+	fake_next(FAKE_RELEASE, (struct fake_answer){ .wait = true });
+	fake_tell(bob, FAKE_DO_RELEASE, lock, 0);
+	fake_await(FAKE_RELEASE, 1);
+	assert_code(rowlock_acquire(other, 0, &err), ROWLOCK_EBUSY, &err);
+	assert_non_null(
+	    strstr(err.message, "gives it back, and has no answer"));
+	fake_let(FAKE_RELEASE);
+	assert_ok(fake_hear(bob, &err));
+}
+
 FAKE("an unknown end is told as a loss, once")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);

@@ -53,9 +53,9 @@ static int prepare(struct acquisition *acquisition)
 	int r = 0;
 
 	if (!acquisition->client)
-		r = connection_open(acquisition->connection,
-				    acquisition->client_options,
-				    &acquisition->client, &acquisition->error);
+		r = command_stay(acquisition->connection,
+				 acquisition->client_options,
+				 &acquisition->client, &acquisition->error);
 	if (r < 0 || acquisition->hold.lock)
 		return r;
 	r = hold_new(&hold, acquisition->client, acquisition->names,
@@ -118,11 +118,11 @@ static void end_acquire(struct acquisition *acquisition)
 	pthread_mutex_unlock(&acquisition->mutex);
 }
 
-/* Those that keep each other out. A permit tells no token. */
+/* Those that keep each other out. */
 static unsigned int kinds_against(const struct hold_manner *manner)
 {
 	if (manner->permits)
-		return 0;
+		return 1u << ROWLOCK_KIND_PERMIT;
 	if (manner->mode == HOLD_READ)
 		return 1u << ROWLOCK_KIND_WRITER;
 	if (manner->mode)
@@ -138,6 +138,9 @@ static int check_nested(struct acquisition *acquisition)
 		.count = acquisition->name_count,
 		.strategy = acquisition->lock_options.strategy,
 		.kinds = kinds_against(&acquisition->manner),
+		.reads = acquisition->manner.mode == HOLD_READ,
+		.permits = acquisition->manner.permits,
+		.take = acquisition->manner.count,
 		.program = acquisition->client_options.program,
 	};
 
@@ -375,6 +378,10 @@ int acquisition_run(struct acquisition *acquisition, struct signals *signals)
 			acquisition->lock_options.strategy,
 			kinds_of(&acquisition->manner) },
 		.verbose = acquisition->verbose,
+		/* There is no line for several names, and of candidates the
+		 * heaviest is served first. */
+		.stands =
+		    acquisition->name_count == 1 && !acquisition->manner.weight,
 	};
 	onlooker_begin(&acquisition->onlooker);
 	r = pthread_create(&thread, NULL, thread_main, acquisition);

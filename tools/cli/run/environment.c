@@ -55,9 +55,12 @@ static char *list_holds(const struct environment_of *of, const char *key,
 	for (size_t i = 0; i < of->count; i++) {
 		if (i)
 			fputc('\n', out);
-		if (all)
+		if (all && of->attempt)
+			fprintf(out, "attempt %" PRIu64 " ", of->attempt);
+		else if (all)
 			fprintf(out, "%s ", strategy_word(of->strategy));
-		fprintf(out, "%" PRIu64 " ", of->tokens[i]);
+		if (!all || !of->attempt)
+			fprintf(out, "%" PRIu64 " ", of->tokens[i]);
 		if (all) {
 			put_command(out, of->command);
 			fputc(' ', out);

@@ -81,6 +81,13 @@ int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 		      : rowlock_token(hold->lock, ret_token, reterr);
 }
 
+uint64_t hold_attempt(const struct hold *hold)
+{
+	return hold->manner.permits || hold->manner.mode == HOLD_READ
+		   ? rowlock_attempt(hold->lock)
+		   : 0;
+}
+
 int hold_guard_sql(struct hold *hold, bool by_call, char *text, size_t size,
 		   struct rowlock_errinfo *reterr)
 {

@@ -57,6 +57,10 @@ int hold_acquire(struct hold *hold, uint64_t wait_ms,
 int hold_token(struct hold *hold, const char *name, uint64_t *ret_token,
 	       struct rowlock_errinfo *reterr);
 
+/** rowlock_attempt() of a reader or of permits, whose token does not tell whose
+ *  row it is; else 0. */
+uint64_t hold_attempt(const struct hold *hold);
+
 /** As rowlock_guard_sql(); @by_call: as rowlock_guard_call(). */
 int hold_guard_sql(struct hold *hold, bool by_call, char *text, size_t size,
 		   struct rowlock_errinfo *reterr);

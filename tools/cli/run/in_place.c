@@ -29,6 +29,7 @@
 struct word {
 	int code; /* -1 if held, else the exit code */
 	uint64_t tokens[ROWLOCK_MULTILOCK_MAX];
+	uint64_t attempt; /* hold_attempt() */
 	char guard_sql[ROWLOCK_GUARD_SQL_SIZE];
 };
 
@@ -73,6 +74,7 @@ static int fill(struct task *task, struct acquisition *acquisition,
 	struct rowlock_errinfo error;
 	int code = task_tokens(task, acquisition, word->tokens);
 
+	word->attempt = hold_attempt(&acquisition->hold);
 	if (code >= 0 || !task->guarded ||
 	    hold_guard_sql(&acquisition->hold, task->guarded_by_call,
 			   word->guard_sql, sizeof(word->guard_sql),
@@ -176,6 +178,7 @@ static int execute(struct task *task, const struct word *word)
 	    .tokens = word->tokens,
 	    .count = task->name_count,
 	    .strategy = task->lock.strategy,
+	    .attempt = word->attempt,
 	    .guard = task->guarded ? word->guard_sql : NULL,
 	    .command = task->argv[0],
 	});

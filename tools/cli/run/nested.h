@@ -10,14 +10,19 @@
  */
 
 #include <rowlock.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct nested {
 	const char *const *names;
 	size_t count;
 	enum rowlock_strategy strategy;
-	unsigned int kinds;  /* those that keep us out, 1 << ROWLOCK_KIND_* */
-	const char *program; /* ours */
+	unsigned int kinds;   /* those that keep us out, 1 << ROWLOCK_KIND_* */
+	bool reads;           /* we do not wait for readers, but for a writer
+				 that waits for them */
+	unsigned int permits; /* of a semaphore: how many there are, */
+	unsigned int take;    /* and how many are wanted; else 0 */
+	const char *program;  /* ours */
 };
 
 /** Returns 0, or ROWLOCK_EDEADLOCK. A server that does not answer is no reason:

@@ -411,6 +411,7 @@ static int run_command(struct task *task, struct acquisition *acquisition,
 	    .tokens = tokens,
 	    .count = task->name_count,
 	    .strategy = task->lock.strategy,
+	    .attempt = hold_attempt(&acquisition->hold),
 	    .guard = task->guarded ? guard_sql : NULL,
 	    .command = task->argv[0],
 	});

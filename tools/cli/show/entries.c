@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/macro.h"
 #include "common/report.h"
@@ -153,6 +154,16 @@ void entries_report_incomplete(const struct rowlock_waiters_result *result)
 bool entry_waits(const struct rowlock_entry *entry)
 {
 	return entry->place > 0;
+}
+
+bool entry_is_of(const struct rowlock_entry *entry, unsigned int pid)
+{
+	char host[256] = "";
+
+	if (entry->pid != pid)
+		return false;
+	gethostname(host, sizeof(host) - 1);
+	return strcmp(host, entry->host) == 0;
 }
 
 bool entry_is_nameless(const struct rowlock_entry *entry)

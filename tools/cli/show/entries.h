@@ -62,6 +62,9 @@ void entry_put_lines(const struct rowlock_entry *entry);
 /** Is it one that waits in line? */
 bool entry_waits(const struct rowlock_entry *entry);
 
+/** Is it of the process @pid of this host? */
+bool entry_is_of(const struct rowlock_entry *entry, unsigned int pid);
+
 /** Is it a held row whose holder this account may not see? */
 bool entry_is_nameless(const struct rowlock_entry *entry);
 

@@ -21,13 +21,25 @@
 #define FIRST_MS 1000
 #define TERMINAL_MS 1000
 #define PIPE_MS 10000
+/* The place costs some statements. */
+#define PLACE_MS 10000
 /* How often an answer is looked for, and how long. */
 #define ANSWER_MS 20
 #define LATE_MS SIGHT_MS
 
+/* Is the place worth a question? Not if this account is not told. */
+static bool is_place_due(const struct onlooker *onlooker,
+			 const struct in_line *before, uint64_t due_ms)
+{
+	return onlooker->stands && onlooker->verbose &&
+	       (before->place || !*before->unseen) && pace_now_ms() >= due_ms;
+}
+
 static void *thread_main(void *arg)
 {
 	struct onlooker *onlooker = arg;
+	struct in_line in_line = { .looked = false };
+	uint64_t place_due_ms = 0;
 
 	pthread_mutex_lock(&onlooker->mutex);
 	for (;;) {
@@ -42,8 +54,13 @@ static void *thread_main(void *arg)
 		if (sight_look(onlooker->client, &onlooker->of, LATE_MS, &sight,
 			       NULL) < 0)
 			sight.looked = false;
+		if (is_place_due(onlooker, &in_line, place_due_ms)) {
+			in_line_look(onlooker->client, &onlooker->of, &in_line);
+			place_due_ms = pace_now_ms() + PLACE_MS;
+		}
 		pthread_mutex_lock(&onlooker->mutex);
 		onlooker->sight = sight;
+		onlooker->in_line = in_line;
 		onlooker->wanted = false;
 	}
 	pthread_mutex_unlock(&onlooker->mutex);
@@ -91,6 +108,7 @@ static bool take_answer(struct onlooker *onlooker, struct sight *ret_sight)
 	pthread_mutex_lock(&onlooker->mutex);
 	wanted = onlooker->wanted;
 	*ret_sight = onlooker->sight;
+	onlooker->shown = onlooker->in_line;
 	pthread_mutex_unlock(&onlooker->mutex);
 	return !wanted;
 }
@@ -101,19 +119,35 @@ static bool on_terminal(void)
 	       tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
-static void say(const struct onlooker *onlooker, const char *seen)
+/* Once: the reason does not change by itself. */
+static void say_unseen(struct onlooker *onlooker)
+{
+	const struct in_line *shown = &onlooker->shown;
+
+	if (!*shown->unseen || onlooker->told_unseen)
+		return;
+	report(ROWLOCK_LOG_INFO,
+	       "%s: not all that wait for '%s' may be seen: %s",
+	       onlooker->title, onlooker->name, shown->unseen);
+	onlooker->told_unseen = true;
+}
+
+static void say(struct onlooker *onlooker, const char *seen)
 {
 	const char *colon = *seen ? ": " : "";
-	char span[TEXT_SPAN_SIZE];
+	char span[TEXT_SPAN_SIZE], place[IN_LINE_SIZE];
 
+	say_unseen(onlooker);
+	in_line_say(&onlooker->shown, place);
 	text_span(pace_now_ms() - onlooker->began_ms, span);
 	if (on_terminal())
 		report_for_now(terminal_columns(STDERR_FILENO),
-			       "waiting for '%s' for %s%s%s", onlooker->name,
-			       span, colon, seen);
+			       "waiting for '%s' for %s%s%s%s", onlooker->name,
+			       span, place, colon, seen);
 	else if (onlooker->verbose)
-		report(ROWLOCK_LOG_INFO, "%s: waiting for '%s' for %s%s%s",
-		       onlooker->title, onlooker->name, span, colon, seen);
+		report(ROWLOCK_LOG_INFO, "%s: waiting for '%s' for %s%s%s%s",
+		       onlooker->title, onlooker->name, span, place, colon,
+		       seen);
 }
 
 void onlooker_saw(struct onlooker *onlooker, const struct sight *sight)

@@ -3,7 +3,8 @@
 #define CLI_ONLOOKER_H
 
 /*
- * During a wait for a lock: report its holder, and the time waited.
+ * During a wait for a lock: report its holder, and the time waited; if asked to
+ * be verbose, also the place in line.
  *
  * On a terminal, if it is ours, on one line that is gone when the wait is over;
  * elsewhere, if asked to be verbose, on a line every ten seconds. A thread of
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "show/in_line.h"
 #include "show/sight.h"
 
 struct onlooker {
@@ -24,6 +26,7 @@ struct onlooker {
 	const char *name;
 	struct sight_of of;
 	bool verbose;
+	bool stands; /* we wait in the server's line for the name */
 
 	/* Private. */
 	uint64_t began_ms;
@@ -31,9 +34,12 @@ struct onlooker {
 	uint64_t late_ms; /* when to stop waiting for an answer; 0: not asked */
 	bool started;     /* there is a thread */
 	struct rowlock_client *client;
-	bool wanted;        /* an answer; mutex guards this, */
-	bool over;          /* this, */
-	struct sight sight; /* and this, the last one */
+	struct in_line shown; /* the place that is reported, */
+	bool told_unseen;     /* and what it leaves out */
+	bool wanted;          /* an answer; mutex guards this, */
+	bool over;            /* this, */
+	struct sight sight;   /* and these, the last one */
+	struct in_line in_line;
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;

@@ -15,16 +15,6 @@
 #include "common/text.h"
 #include "show/entries.h"
 
-static bool is_ours(const struct rowlock_entry *entry)
-{
-	char host[256] = "";
-
-	if (entry->pid != (unsigned int) getpid())
-		return false;
-	gethostname(host, sizeof(host) - 1);
-	return strcmp(host, entry->host) == 0;
-}
-
 /* As many as the library asks for at a time. */
 #define FIRST_ANSWER 256
 
@@ -37,7 +27,7 @@ static void see(struct sight *sight, const struct rowlock_entry *entry)
 	if ((entry->state != ROWLOCK_STATE_HELD && !dead && !kept) ||
 	    entry->kind == ROWLOCK_KIND_CANDIDATE ||
 	    (sight->kinds && !(sight->kinds & 1u << entry->kind)) ||
-	    is_ours(entry))
+	    entry_is_of(entry, (unsigned int) getpid()))
 		return;
 	/* A live holder blocks longer than a dead one. */
 	older = !sight->held || sight->dead > dead ||
