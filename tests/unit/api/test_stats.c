@@ -228,6 +228,11 @@ FAKE("each reason has a counter, and the text of the loss")
 	assert_null(rowlock_loss_text(-1));
 }
 
+static bool is_late(void *arg)
+{
+	return rowlock_lost_reason(arg) != NULL;
+}
+
 FAKE("a silence is one loss, whatever the last heartbeat met")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
@@ -237,6 +242,8 @@ FAKE("a silence is one loss, whatever the last heartbeat met")
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .result = RLK_UNKNOWN });
 	fake_advance(10000);
+	fake_until(is_late, lock);
+	assert_non_null(strstr(rowlock_lost_reason(lock), "the last: "));
 	fake_advance(17000);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	stats = stats_of(client);
@@ -300,6 +307,31 @@ FAKE("sessions that a waiter or a reaper evicts are counted")
 	assert_ok(rowlock_reap(client, NULL, NULL, &err));
 	assert_int_equal(stats_of(client).evicted, 4);
 	assert_ok(rowlock_release(lock, &err));
+}
+
+static void *reap(void *client)
+{
+	return (void *) (intptr_t) rowlock_reap(client, NULL, NULL, NULL);
+}
+
+FAKE("of sessions that others evict as well only ours are counted")
+{
+	FAKE_CLIENT();
+	pthread_t thread;
+	void *code;
+
+	for (uint64_t id = 78; id < 81; id++) {
+		fake_session_add(id);
+		fake_session_expire(id);
+	}
+	fake_next(FAKE_EVICT_MANY, (struct fake_answer){ .wait = true });
+	assert_int_equal(pthread_create(&thread, NULL, reap, client), 0);
+	fake_await(FAKE_EVICT_MANY, 1);
+	fake_session_remove(79);
+	fake_let(FAKE_EVICT_MANY);
+	pthread_join(thread, &code);
+	assert_null(code);
+	assert_int_equal(stats_of(client).evicted, 2);
 }
 
 /* ----------------------------------------------------------- the reader */
