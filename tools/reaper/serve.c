@@ -297,10 +297,13 @@ static struct MHD_Response *made(struct serve *serve, struct answer *answer,
 }
 
 /* Only the page has names. */
-static bool is_asked_as_us(struct MHD_Connection *connection)
+static bool is_asked_as_us(const struct serve *serve,
+			   struct MHD_Connection *connection)
 {
-	return host_is_ours(MHD_lookup_connection_value(
-	    connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST));
+	return host_is_ours(MHD_lookup_connection_value(connection,
+							MHD_HEADER_KIND,
+							MHD_HTTP_HEADER_HOST),
+			    &serve->config->hosts);
 }
 
 static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
@@ -323,7 +326,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
 		response = made(serve, &serve->metrics,
 				"text/plain; version=0.0.4; charset=utf-8",
 				put_metrics);
-	else if (strcmp(url, "/") == 0 && !is_asked_as_us(connection))
+	else if (strcmp(url, "/") == 0 && !is_asked_as_us(serve, connection))
 		return MHD_queue_response(connection, MHD_HTTP_FORBIDDEN,
 					  serve->not_ours);
 	else if (strcmp(url, "/") == 0)
@@ -425,8 +428,10 @@ static struct serve *new_serve(const struct worker_config *config,
 	serve->no_such = fixed("text/plain", "Not here: / and /metrics are.\n");
 	serve->not_allowed = fixed("text/plain", "Only GET is answered.\n");
 	serve->no_answer = fixed("text/plain", "No memory, or it ends.\n");
-	serve->not_ours = fixed(
-	    "text/plain", "Ask by an address, or by a name without a dot.\n");
+	serve->not_ours =
+	    fixed("text/plain",
+		  "Ask by an address, by a name without a dot, or by one "
+		  "that --page-host gives.\n");
 	if (serve->not_allowed)
 		MHD_add_response_header(serve->not_allowed, "Allow", "GET");
 	pthread_mutex_init(&serve->mutex, NULL);
