@@ -180,6 +180,18 @@ class Serve(OwnTables):
             self.assertEqual(self.ask(headers={"Host": host}, path="/")[0].status,
                              status, host)
 
+    def test_every_address_is_that_of_both_protocols(self):
+        try:
+            with socket.create_server(("::", 0), family=socket.AF_INET6):
+                pass
+        except OSError as error:
+            self.skipTest(f"no IPv6: {error}")
+        self.daemon("-i", "24h", at="[::]:0")
+        self.assertEqual(self.ask()[0].status, 200)
+        with socket.create_connection(("::1", self.port), patience()) as peer:
+            peer.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            self.assertIn(b" 200 ", peer.recv(4096))
+
     def test_garbage_is_no_end(self):
         self.daemon("-i", "100ms")
         for text in (b"\0\xff\xfe\r\n\r\n", b"GET", b"\r\n" * 1000, b"GET " + b"a" * 70000,

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -439,6 +440,12 @@ static struct serve *new_serve(const struct worker_config *config,
 	return serve;
 }
 
+static bool is_any(const struct sockaddr_storage *address)
+{
+	return IN6_IS_ADDR_UNSPECIFIED(
+	    &((const struct sockaddr_in6 *) address)->sin6_addr);
+}
+
 static bool listen_at(struct serve *serve, const char *at)
 {
 	struct sockaddr_storage address;
@@ -446,8 +453,9 @@ static bool listen_at(struct serve *serve, const char *at)
 
 	if (address_of(at, &address) != 0)
 		return false;
+	/* [::] is every address of this host, as an operator means it. */
 	if (address.ss_family == AF_INET6)
-		flags |= MHD_USE_IPv6;
+		flags |= is_any(&address) ? MHD_USE_DUAL_STACK : MHD_USE_IPv6;
 	serve->daemon = MHD_start_daemon(
 	    flags, 0, NULL, NULL, answer, serve, MHD_OPTION_SOCK_ADDR, &address,
 	    MHD_OPTION_CONNECTION_LIMIT, (unsigned int) CONNECTIONS,
