@@ -134,6 +134,7 @@ class Serve(OwnTables):
         self.assertEqual(found["rowlock_up",], 1)
         self.assertEqual(found["rowlock_reaper_removed_total", "session"], 0)
         self.assertEqual(found["rowlock_reaper_passes_total", "failed"], 0)
+        self.assertEqual(found["rowlock_reaper_interval_seconds",], 0.1)
         self.assertGreaterEqual(found["rowlock_reaper_last_pass_age_seconds",], 0)
         self.assertGreaterEqual(found["rowlock_reaper_last_pass_duration_seconds",], 0)
         if shutil.which("promtool"):

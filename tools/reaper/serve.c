@@ -211,6 +211,9 @@ static void put_passes(FILE *out, struct serve *serve)
 		    passes.swept);
 	put_counter(out, "rowlock_reaper_removed_total", "kind", "token",
 		    passes.tokens);
+	exposition_seconds(out, "rowlock_reaper_interval_seconds",
+			   "How long this daemon rests between two passes.",
+			   (int64_t) serve->config->interval_ms * 1000);
 	if (passes.done == 0)
 		return;
 	exposition_seconds(
