@@ -356,10 +356,10 @@ struct rowlock_durations {
  * The counters of a client since it was opened. No number ever becomes less.
  *
  * An acquire is a call of rowlock_acquire(), rowlock_semaphore_acquire(),
- * rowlock_rwlock_upgrade() or _downgrade(), and that in rowlock_execute(), for
- * any kind of lock. A set, and any number of permits, is one acquire and one
- * hold. Row locks inside a transaction of the application
- * (rowlock_acquire_in_transaction()) are not counted.
+ * rowlock_rwlock_upgrade() or _downgrade(), also within rowlock_execute() and
+ * rowlock_execute_once(), for any kind of lock. A set, and any number of
+ * permits, is one acquire and one hold. Row locks inside a transaction of the
+ * application (rowlock_acquire_in_transaction()) are not counted.
  */
 struct rowlock_client_stats {
 	size_t size;       /* set by the caller: sizeof *stats */

@@ -10,6 +10,7 @@
 
 #include "hold/handle.h"
 #include "passing.h"
+#include "wait/doorbell.h"
 
 static struct rowlock_client_stats stats_of(const struct rowlock_client *client)
 {
@@ -134,6 +135,33 @@ FAKE("a wait for another client is one, however often it asks")
 	assert_int_equal(stats_of(client).waits, 1);
 	fake_lease_remove("job");
 	assert_ok(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 20000));
+	assert_int_equal(stats_of(client).waits, 1);
+	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
+}
+
+/* Who has met it lately does not ask first. */
+FAKE("a wait for the bell of a name that is known to be held is one")
+{
+	struct rowlock_client_options options = fake_options();
+
+	options.flags ^= ROWLOCK_POLL;
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_PERSON(bob);
+
+	rlk_doorbell_note_busy(client, "job");
+	fake_bell_take("job");
+	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
+	fake_await_bell_line("job", 1);
+	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
+	fake_creep(100);
+	fake_bell_ring("job");
+	assert_ok(fake_hear(bob, &err));
+	assert_int_equal(stats_of(client).waits, 1);
+	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
+	/* The line was empty. */
+	rlk_doorbell_note_busy(client, "job");
+	assert_ok(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 5000));
 	assert_int_equal(stats_of(client).waits, 1);
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 }
