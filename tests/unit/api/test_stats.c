@@ -139,7 +139,7 @@ FAKE("a wait for another client is one, however often it asks")
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 }
 
-/* Who has met it lately does not ask first. */
+/* A client that has met it lately does not ask first. */
 FAKE("a wait for the bell of a name that is known to be held is one")
 {
 	struct rowlock_client_options options = fake_options();
