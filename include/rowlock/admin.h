@@ -4,7 +4,7 @@
 
 /**
  * For operators: list the locks and the runs of jobs, ask for a lease, break a
- * lock, remove what dead clients left.
+ * lock, remove what dead clients left, read what a client has counted.
  *
  * The rules of rowlock.h (errors, outputs, ownership, options, time, threads,
  * fork) hold here.
@@ -312,6 +312,103 @@ struct rowlock_reap_result {
 ROWLOCK_API ROWLOCK_CHECK int rowlock_reap(
     struct rowlock_client *client, const struct rowlock_reap_options *options,
     struct rowlock_reap_result *result, struct rowlock_errinfo *reterr);
+
+/** The number of buckets of a struct rowlock_durations, and of reasons that a
+ *  struct rowlock_client_stats has room for. */
+#define ROWLOCK_BUCKETS 16
+#define ROWLOCK_LOSSES 16
+
+/** Why a hold was lost: each has the text of rowlock_lost_reason(), which
+ *  rowlock_loss_text() returns. */
+enum rowlock_loss {
+	ROWLOCK_LOSS_OTHER = 0,
+	ROWLOCK_LOSS_EVICTED = 1,  /* others removed its session as dead */
+	ROWLOCK_LOSS_SILENCE = 2,  /* no heartbeat was answered for the TTL */
+	ROWLOCK_LOSS_BROKEN = 3,   /* rowlock_break() */
+	ROWLOCK_LOSS_GONE = 4,     /* its row was removed */
+	ROWLOCK_LOSS_RESTORED = 5, /* the tables went back to an earlier day */
+	ROWLOCK_LOSS_MAXIMUM = 6,  /* max_hold_ms */
+	ROWLOCK_LOSS_CUT = 7,      /* row: its connection ended, */
+	ROWLOCK_LOSS_DEAF = 8,     /* did not answer while others did, */
+	ROWLOCK_LOSS_IDLE = 9,     /* or for the idle bound */
+	ROWLOCK_LOSS_KEEP = 10,    /* no heartbeat of at_least_ms, or of
+				      delay_after_loss_ms, was answered */
+	ROWLOCK_LOSS_OWNER = 11,   /* the thread that owned it ended */
+	ROWLOCK_LOSS_CLIENT = 12,  /* the client was freed */
+	ROWLOCK_LOSS_UNKNOWN = 13, /* a commit that was to give it back was not
+				      answered */
+};
+
+/** How many took no longer than this. */
+struct rowlock_bucket {
+	uint64_t at_most_ms; /* of the last one UINT64_MAX */
+	uint64_t count;      /* with those of the buckets before it */
+};
+
+/** How long something took, to the millisecond. The bounds are 1, 2, 5, 10, 50,
+ *  100 and 500 ms, 1, 5, 10 and 30 s, 1 and 10 minutes, an hour, a day. */
+struct rowlock_durations {
+	uint64_t sum_ms;
+	struct rowlock_bucket buckets[ROWLOCK_BUCKETS];
+};
+
+/**
+ * The counters of a client since it was opened. No number ever becomes less.
+ *
+ * An acquire is a call of rowlock_acquire(), rowlock_semaphore_acquire(),
+ * rowlock_rwlock_upgrade() or _downgrade(), also within rowlock_execute() and
+ * rowlock_execute_once(), for any kind of lock. A set, and any number of
+ * permits, is one acquire and one hold. Row locks inside a transaction of the
+ * application (rowlock_acquire_in_transaction()) are not counted.
+ */
+struct rowlock_client_stats {
+	size_t size;       /* set by the caller: sizeof *stats */
+	uint64_t acquired; /* acquires that returned 0, */
+	uint64_t busy;     /* tries that were ROWLOCK_EBUSY, */
+	uint64_t timed_out;
+	uint64_t canceled;
+	uint64_t failed; /* and acquires that returned another error */
+	uint64_t levels; /* those of `acquired` that added a level to a hold of
+			    this client: by its owner, or by one more reader
+			    that shares its row */
+	uint64_t waits;  /* acquires that waited, as another thread or client
+			    had the name; once each. Under ROWLOCK_ROW a wait of
+			    less than two seconds may be missed */
+	uint64_t holds;  /* that began: with the first level of an owner, from
+			    the server or handed over; of readers that share a
+			    row with the first one */
+	uint64_t handed_over; /* by a thread of this client to another, without
+				 the server */
+	uint64_t evicted;     /* sessions of dead clients that this one removed,
+				 for a waiter or as a reaper */
+	/** Holds that were lost, by enum rowlock_loss, once each; found by the
+	 *  release also. */
+	uint64_t losses[ROWLOCK_LOSSES];
+	/** From the call of an acquire to its end: of each that was acquired,
+	 *  timed out, or was canceled. */
+	struct rowlock_durations waiting;
+	/** From the begin of a hold to its last release, or its loss. `holds`
+	 *  less the count of the last bucket are held now. */
+	struct rowlock_durations holding;
+};
+
+/**
+ * Read the counters of @client, for a metrics page. They are read one by one,
+ * so that those of a call that ends at this moment may be there in part.
+ *
+ * @stats  its size is set by the caller
+ *
+ * Returns 0; ROWLOCK_EINVAL; ROWLOCK_EFORKED. Does not block, and asks the
+ * server nothing. Any thread.
+ */
+ROWLOCK_API ROWLOCK_CHECK int rowlock_stats(const struct rowlock_client *client,
+					    struct rowlock_client_stats *stats,
+					    struct rowlock_errinfo *reterr);
+
+/** The text of a loss, such as "its session was evicted as dead": that of
+ *  rowlock_lost_reason(), without the error of the last heartbeat. NULL for a
+ *  number that has none. Static. Does not block; any thread. */
+ROWLOCK_API const char *rowlock_loss_text(int loss);
 
 #ifdef __cplusplus
 }

@@ -183,10 +183,12 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
+	int64_t called_ms;
 	int code = rlk_lock_refuses(lock, reterr);
 
 	if (code)
 		return code;
+	called_ms = rlk_now(lock->name->client->clock);
 	if (lock->recipe)
 		code = lock->recipe->acquire(lock, wait_ms, &error);
 	else if (lock->flags & ROWLOCK_TOKEN_WITH_GRANT || lock->has_keep)
@@ -195,5 +197,5 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 		code = rlk_acquire(lock, wait_ms, &error);
 	if (code && reterr)
 		*reterr = error;
-	return code;
+	return rlk_stats_acquire(lock->name->client, called_ms, code);
 }

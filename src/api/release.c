@@ -16,6 +16,7 @@
 #include "group/commit.h"
 #include "group/commit_bell.h"
 #include "hold/keeping.h"
+#include "hold/losses.h"
 #include "hold/ping.h"
 #include "strategy/session_row.h"
 #include "wait/doorbell.h"
@@ -30,6 +31,17 @@ static int lost_before(struct rowlock *lock, const char *reason,
 			"release " RLK_LOCK_FORMAT
 			": it was lost before (%s); check what it protected",
 			RLK_LOCK_ARGS(lock), reason);
+}
+
+/* The release finds that @hold was lost. */
+static int lost_unnoticed(struct rowlock *lock, struct rlk_hold *hold,
+			  const char *reason, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	    rlk_guard(&lock->name->client->mutex);
+
+	rlk_count_loss_locked(hold, reason);
+	return lost_before(lock, reason, reterr);
 }
 
 /* Take the connection that has the bell of @hold. NULL if there is none, or if
@@ -211,8 +223,9 @@ static int release_lease(struct rowlock *lock, const struct parting *parting,
 		return reterr->code;
 	if (found.row || (found.unsure && nobody_else_removed(parting, until)))
 		return 0;
-	return found.unsure ? fail_unknown(lock, reterr)
-			    : lost_before(lock, "its row was gone", reterr);
+	return found.unsure
+		   ? fail_unknown(lock, reterr)
+		   : lost_unnoticed(lock, hold, RLK_ROW_IS_GONE, reterr);
 }
 
 static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
@@ -232,7 +245,7 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	}
 	rlk_mutex_unlock(&client->mutex);
 	if (!conn)
-		return lost_before(lock, hold->reason, reterr);
+		return lost_unnoticed(lock, hold, hold->reason, reterr);
 	rlk_conn_mark(conn, &mark);
 	rlk_conn_set_until(conn, until);
 	fault = hold->name->strategy->release(conn, &request, &found, reterr);
@@ -248,7 +261,8 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 	rlk_mutex_unlock(&client->mutex);
 	/* Without an answer the connection has ended, at an unknown time. */
 	if (fault)
-		return lost_before(lock, "its connection ended", reterr);
+		return lost_unnoticed(lock, hold, "its connection ended",
+				      reterr);
 	return 0;
 }
 
@@ -272,6 +286,7 @@ static struct parting let_go_locked(struct rowlock *lock, bool gone)
 	rlk_hold_get_locked(hold);
 	rlk_lock_detach_locked(lock);
 	if (held && hold->depth == 0) {
+		rlk_count_end_locked(hold);
 		if (!gone)
 			parting.next = rlk_hand_over_locked(hold, lock);
 		if (!parting.next) {

@@ -92,10 +92,12 @@ static void tell_evicted(const struct sessions *sessions, uint64_t evicted)
 		if (evicted == sessions->count)
 			rlk_evict_tell(client, &one);
 	}
-	if (evicted && evicted < sessions->count)
-		rlk_log(&client->log, ROWLOCK_LOG_INFO,
-			"evicted %" PRIu64 " of %zu sessions", evicted,
-			sessions->count);
+	if (!evicted || evicted == sessions->count)
+		return;
+	rlk_stats_add(&client->stats.evicted, evicted);
+	rlk_log(&client->log, ROWLOCK_LOG_INFO,
+		"evicted %" PRIu64 " of %zu sessions", evicted,
+		sessions->count);
 }
 
 static void evict(struct sessions *sessions)

@@ -26,6 +26,7 @@
 #include "base/thread_end.h"
 #include "core/alarm.h"
 #include "core/beats.h"
+#include "core/counters.h"
 #include "core/names.h"
 #include "db/group.h"
 #include "db/pool.h"
@@ -176,6 +177,7 @@ struct rowlock_client {
 	bool observe;      /* never trust the server's clock */
 
 	struct rlk_end_watch thread_ends; /* hold/owner_end.h */
+	struct rlk_stats stats;
 
 	struct rlk_mutex mutex; /* protects all below */
 	struct rlk_names names;

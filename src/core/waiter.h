@@ -39,6 +39,7 @@ struct rlk_waiter {
 	int64_t give_up_ms;     /* no statement may last longer */
 	struct rlk_wish wish;
 	bool refused;    /* by the server, at least once */
+	bool waited;     /* another had the name; its own thread's */
 	bool idle;       /* it asks, but not right now */
 	bool freed;      /* of a semaphore: one of our holds has ended since it
 			    last asked */

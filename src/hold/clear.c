@@ -108,6 +108,7 @@ static enum rlk_fault evict_once(struct rowlock_client *client,
 void rlk_evict_tell(struct rowlock_client *client,
 		    const struct rlk_candidate *session)
 {
+	rlk_stats_add(&client->stats.evicted, 1);
 	rlk_log(&client->log, ROWLOCK_LOG_INFO,
 		"evicted session %" PRIu64 "%s%s", session->id,
 		session->who ? " of " : "", session->who ? session->who : "");

@@ -45,7 +45,7 @@ struct rlk_candidate {
 bool rlk_evict(struct rowlock_client *client, struct rlk_conn *conn,
 	       const struct rlk_candidate *session);
 
-/** Log the eviction of @session. */
+/** Log the eviction of @session, and count it. */
 void rlk_evict_tell(struct rowlock_client *client,
 		    const struct rlk_candidate *session);
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "core/call.h"
 #include "core/overrun.h"
+#include "hold/losses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -326,6 +327,7 @@ void rlk_lock_show_locked(struct rowlock *lock)
 	if (!lock->hold)
 		return;
 	lock->shown = true;
+	rlk_count_shown_locked(lock->hold);
 	if (lock->hold->reason)
 		rlk_lock_notify_locked(lock);
 }
@@ -336,6 +338,13 @@ bool rlk_lock_holds(struct rowlock *lock)
 	    rlk_guard(&lock->name->client->mutex);
 
 	return lock->hold && rlk_hold_check_locked(lock->hold);
+}
+
+void rlk_lock_waited_locked(struct rowlock *lock)
+{
+	if (!lock->waited)
+		rlk_stats_add(&lock->name->client->stats.waits, 1);
+	lock->waited = true;
 }
 
 void rlk_lock_enter(struct rowlock *lock)
@@ -380,6 +389,7 @@ int rlk_lock_begin_parts(struct rowlock *lock, struct rowlock_errinfo *reterr)
 		return rlk_lock_fail_waiting(lock, reterr);
 	lock->calls++;
 	lock->in_parts = true;
+	lock->waited = false;
 	return 0;
 }
 

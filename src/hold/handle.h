@@ -40,7 +40,8 @@ struct rowlock {
 	struct rlk_hold *hold;     /* the one that it acquired, even if lost */
 	struct rowlock *next;      /* in hold->handles */
 	unsigned int depth;        /* its own share of the hold's */
-	unsigned int calls : 15;   /* under way */
+	unsigned int calls : 14;   /* under way */
+	bool waited : 1;           /* the last acquire has, or does */
 	bool freed : 1;            /* rowlock_free() waits for their end */
 	unsigned int notices : 12; /* calls of lost_fn that are due */
 	bool in_parts : 1;         /* its acquire goes in parts */
@@ -107,6 +108,9 @@ void rlk_lock_notify_locked(struct rowlock *lock);
 
 /** The acquire is about to return the handle's hold. */
 void rlk_lock_show_locked(struct rowlock *lock);
+
+/** The acquire waits, as another has the name: counted once. */
+void rlk_lock_waited_locked(struct rowlock *lock);
 
 /** Do both have the same info? */
 bool rlk_lock_same_info(const struct rowlock *a, const struct rowlock *b);

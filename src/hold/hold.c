@@ -13,6 +13,7 @@
 #include "core/waiter.h"
 #include "hold/handle.h"
 #include "hold/late.h"
+#include "hold/losses.h"
 #include "hold/ping.h"
 
 #include <assert.h>
@@ -282,8 +283,10 @@ void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
 	move(hold, RLK_HOLD_LOST);
 	hold->reason = reason;
 	leave_name(hold);
-	if (told)
+	if (told) {
+		rlk_count_loss_locked(hold, reason);
 		notify(hold);
+	}
 	/* Its connection is to be closed: no answer is waited for any more. */
 	if (hold->name->strategy->pins_connection && hold->upkeep->pinging)
 		rlk_pinger_hurry_locked(hold);
@@ -296,6 +299,7 @@ void rlk_hold_doubt_locked(struct rlk_hold *hold)
 		return;
 	hold->guard.may_be_gone = true;
 	hold->reason = RLK_MAY_BE_GONE;
+	rlk_count_loss_locked(hold, hold->reason);
 	notify(hold);
 }
 

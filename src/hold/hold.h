@@ -114,6 +114,8 @@ struct rlk_hold {
 	struct rlk_name *name; /* name->hold while HELD or RELEASING, but of
 				  many the last only */
 	uint64_t owner;        /* rlk_lock_owner(), or RLK_OWNER_NOBODY */
+	int64_t shown_ms;      /* when its present owner got it, for
+				  hold/losses.h; 0: not yet */
 	uint64_t attempt;
 	uint64_t session; /* lease */
 	uint64_t token;   /* 0: not drawn */

@@ -197,6 +197,7 @@ static int change(struct rowlock *lock, bool reads, uint64_t wait_ms,
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
 	struct rowlock *other;
+	int64_t called_ms;
 	int code = rlk_lock_refuses(lock, reterr);
 
 	if (code)
@@ -211,12 +212,14 @@ static int change(struct rowlock *lock, bool reads, uint64_t wait_ms,
 				RLK_LOCK_ARGS(lock),
 				reads ? "reader" : "writer",
 				reads ? "writer" : "reader");
+	called_ms = rlk_now(lock->name->client->clock);
 	if (reads) {
 		code = upgrade(lock, other, wait_ms, &error);
 	} else {
 		code = rlk_reader_acquire_under(other, lock, &error);
 		code = leave(lock, other, code, &error);
 	}
+	rlk_stats_acquire(lock->name->client, called_ms, code);
 	rlk_lock_leave(lock);
 	rlk_lock_leave(other);
 	if (code && reterr) {

@@ -83,6 +83,7 @@ int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct rowlock_errinfo error;
+	int64_t called_ms;
 	int code = rlk_lock_refuses(lock, reterr);
 
 	if (code)
@@ -93,10 +94,11 @@ int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
 				": it is no semaphore; make one by "
 				"rowlock_semaphore_new()",
 				RLK_LOCK_ARGS(lock));
+	called_ms = rlk_now(lock->name->client->clock);
 	code = acquire(lock, count, wait_ms, &error);
 	if (code && reterr)
 		*reterr = error;
-	return code;
+	return rlk_stats_acquire(lock->name->client, called_ms, code);
 }
 
 unsigned int rowlock_semaphore_held(const struct rowlock *lock)

@@ -198,6 +198,7 @@ static int pause_locked(struct drain *drain)
 
 	if (waiter->wish.try)
 		return ROWLOCK_EBUSY;
+	rlk_lock_waited_locked(drain->writer);
 	if (waiter->until_ms < at)
 		at = waiter->until_ms;
 	for (;;) {

@@ -141,6 +141,7 @@ static enum rlk_step held(struct rlk_asking *asking,
 	}
 	if (asking->waiter->wish.try)
 		return rlk_end_with(asking, ROWLOCK_EBUSY);
+	asking->waiter->waited = true;
 	if (asking->name->strategy->pins_connection)
 		return rlk_row_held(asking);
 	was_first = rlk_spot_had(asking);

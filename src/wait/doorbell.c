@@ -243,6 +243,8 @@ static enum rlk_fault stand(struct rlk_asking *asking,
 				    ret_turn, &asking->error);
 	rlk_expose_conn(asking, NULL);
 	asking->spot.said_ms = rlk_now(asking->client->clock);
+	if (fault == RLK_PENDING || took_long(asking, now))
+		asking->waiter->waited = true;
 	if (asking->name->strategy->needs_session && took_long(asking, now))
 		rlk_doorbell_note_wanted(asking);
 	return fault;

@@ -134,7 +134,9 @@ struct rlk_waker *rlk_hand_over_locked(struct rlk_hold *hold,
 	}
 	if (is_doubtful(hold))
 		return NULL;
+	rlk_stats_add(&hold->name->client->stats.handed_over, 1);
 	hold->passes++;
+	hold->shown_ms = 0;
 	hold->owner = next->owner;
 	hold->token = 0;
 	/* Attach at once: a loss in the next moment must find its owner. */

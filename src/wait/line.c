@@ -38,6 +38,7 @@ static int wait_turn_locked(struct rlk_waiter *waiter)
 			code = ROWLOCK_EBUSY;
 		if (code)
 			return code;
+		waiter->waited = true;
 		rlk_waiter_sleep_locked(waiter, waiter->until_ms);
 	}
 	/* A hold that was handed over before the end is ours. */
@@ -216,6 +217,8 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 		fail_turn_locked(&waiter, code, reterr);
 	else if (!waiter.handed)
 		code = ask_locked(&waiter, reterr);
+	if (waiter.waited)
+		rlk_lock_waited_locked(lock);
 	leave_line(&waiter);
 	rlk_lock_keep_cancel_locked(&waiter);
 	return code;
@@ -340,6 +343,8 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 	if (!(lock->flags & ROWLOCK_OWNER_HANDLE) && !rlk_end_prepare())
 		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
 	lock->calls++;
+	if (!lock->in_parts)
+		lock->waited = false;
 	code = queue_locked(lock, wanted, reterr);
 	rlk_lock_leave_locked(lock);
 	return code;

@@ -97,6 +97,7 @@ enum rlk_step rlk_row_held(struct rlk_asking *asking)
 
 enum rlk_step rlk_row_waited(struct rlk_asking *asking)
 {
+	asking->waiter->waited = true;
 	if (asking->spot.line == RLK_LINE_APART &&
 	    rlk_doorbell_usable(asking) && !rlk_doorbell_is_late(asking)) {
 		note(asking, true);

@@ -165,6 +165,19 @@ class Bash(Completion):
             self.assertEqual(self.asked()[0], asked)
         self.assertEqual(self.completed("run", "--also", "nightl",
                                         ROWLOCK_COMPLETE_NAMES="1"), ["nightly"])
+        # As the shell would hand the words on; nothing in them is expanded.
+        for typed, dsn in (("'host=a b'", "host=a b"), ('"host=a \\"b\\" \\c"', 'host=a "b" \\c'),
+                           ("host=a\\ b", "host=a b"), ("'it'\\''s'", "it's"),
+                           ("'$(touch pwned)'", "$(touch pwned)"),
+                           ("$(touch pwned)", "$(touch pwned)")):
+            for words in (("show", "--dsn", typed, "nightl"),
+                          ("show", f"--dsn={typed}", "nightl")):
+                for loader in (True, False):
+                    self.assertEqual(self.completed(*words, loader=loader,
+                                                    ROWLOCK_COMPLETE_NAMES="1"),
+                                     ["nightly"], words)
+                    self.assertIn(f"--dsn={dsn}", self.asked())
+        self.not_run()
         # It has its name, or wants none.
         for done in (("show", "nightly", ""), ("ping", ""), ("reap", "")):
             self.assertEqual(self.completed(*done, ROWLOCK_COMPLETE_NAMES="1"), [""])

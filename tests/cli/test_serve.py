@@ -35,6 +35,12 @@ class Usage(ToolTest):
         code, _, err = self.run_tool("--class=x", tool=REAPERD)
         self.assertEqual(code, 125)
         self.assertIn("PATTERN=CLASS", err)
+        for name in ("", "a:80", "http://a", "a b", "*.a"):
+            code, _, err = self.run_tool(f"--page-host={name}", tool=REAPERD)
+            self.assertEqual(code, 125, name)
+            self.assertIn("locks.example.com", err)
+        code, _, err = self.run_tool(*["--page-host=a.b"] * 17, tool=REAPERD)
+        self.assertEqual(code, 125)
         self.assertEqual(self.fake.seen, [])
 
 
@@ -128,6 +134,7 @@ class Serve(OwnTables):
         self.assertEqual(found["rowlock_up",], 1)
         self.assertEqual(found["rowlock_reaper_removed_total", "session"], 0)
         self.assertEqual(found["rowlock_reaper_passes_total", "failed"], 0)
+        self.assertEqual(found["rowlock_reaper_interval_seconds",], 0.1)
         self.assertGreaterEqual(found["rowlock_reaper_last_pass_age_seconds",], 0)
         self.assertGreaterEqual(found["rowlock_reaper_last_pass_duration_seconds",], 0)
         if shutil.which("promtool"):
@@ -163,6 +170,28 @@ class Serve(OwnTables):
             self.assertEqual("<table>" in body, status == 200)
         # Prometheus may ask by any name.
         self.assertEqual(self.ask(headers={"Host": "db1.example.com"})[0].status, 200)
+
+    def test_the_page_is_shown_by_the_names_that_are_given(self):
+        """Behind a proxy that hands on the name it was asked by."""
+        self.daemon("-i", "24h", "--page-host=locks.example.com",
+                    "--page-host", "db1.example.com")
+        for host, status in (("locks.example.com", 200), ("DB1.example.com:9188", 200),
+                             ("evil.locks.example.com", 403), ("example.com", 403),
+                             ("locks.example.com.evil.com", 403)):
+            self.assertEqual(self.ask(headers={"Host": host}, path="/")[0].status,
+                             status, host)
+
+    def test_every_address_is_that_of_both_protocols(self):
+        try:
+            with socket.create_server(("::", 0), family=socket.AF_INET6):
+                pass
+        except OSError as error:
+            self.skipTest(f"no IPv6: {error}")
+        self.daemon("-i", "24h", at="[::]:0")
+        self.assertEqual(self.ask()[0].status, 200)
+        with socket.create_connection(("::1", self.port), patience()) as peer:
+            peer.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            self.assertIn(b" 200 ", peer.recv(4096))
 
     def test_garbage_is_no_end(self):
         self.daemon("-i", "100ms")

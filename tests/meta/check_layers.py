@@ -176,6 +176,23 @@ def nobody_waits_by_the_wall_clock(root):
             yield f'{path}: CLOCK_REALTIME; CLOCK_BOOTTIME, or _MONOTONIC'
 
 
+LOST = re.compile(r'\brlk_(?:hold|session)_lose(?:_locked)?\([^;]*?((?:"[^"]*"\s*)+)\)')
+
+
+def losses_are_counted(root):
+    """By their reason: rowlock_stats() has a counter for each."""
+    def joined(text):
+        return ''.join(re.findall(r'"([^"]*)"', text))
+    table = (root / 'src/hold/losses.c').read_text(encoding='utf-8')
+    texts = {joined(text) for text in re.findall(r'\] = ([^,]*),', table)}
+    for path in sources(root, 'src'):
+        source = path.read_text(encoding='utf-8')
+        for words in map(joined, LOST.findall(source)):
+            # Before its acquire returns; that fails.
+            if words not in texts | {'its connection cannot be watched'}:
+                yield f'{path}: "{words}" is not in src/hold/losses.c'
+
+
 CHECKS = [
     ('a room includes what is below it only', rooms_look_downwards),
     ('no two files have one name', no_two_files_have_one_name),
@@ -188,6 +205,7 @@ CHECKS = [
     ('no source is longer than 800 lines, in src 600', files_have_one_idea),
     ('a function fits on a screen', functions_fit_on_a_screen),
     ('a struct has 25 members at the most', structs_have_few_members),
+    ('each loss has a counter for its reason', losses_are_counted),
     ('nothing is left to do', nothing_is_left_to_do),
     ('nobody waits by the wall clock', nobody_waits_by_the_wall_clock),
 ]

@@ -25,7 +25,27 @@ static bool is_local_name(const char *name)
 	return length > size && strcasecmp(name + length - size, domain) == 0;
 }
 
-bool host_is_ours(const char *host)
+static bool is_given(const char *name, const struct hosts *given)
+{
+	for (size_t i = 0; i < given->count; i++)
+		if (strcasecmp(name, given->names[i]) == 0)
+			return true;
+	return false;
+}
+
+bool hosts_add(struct hosts *hosts, const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-._";
+
+	if (!*name || name[strspn(name, allowed)] || hosts->count == HOSTS_MOST)
+		return false;
+	hosts->names[hosts->count++] = name;
+	return true;
+}
+
+bool host_is_ours(const char *host, const struct hosts *given)
 {
 	const char *colon = host ? strrchr(host, ':') : NULL;
 	struct in_addr address;
@@ -40,5 +60,5 @@ bool host_is_ours(const char *host)
 		return false;
 	snprintf(name, sizeof(name), "%.*s", (int) length, host);
 	return !strchr(name, '.') || is_local_name(name) || is_own_name(name) ||
-	       inet_pton(AF_INET, name, &address) == 1;
+	       is_given(name, given) || inet_pton(AF_INET, name, &address) == 1;
 }

@@ -9,9 +9,22 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 
-/** Is @host, a header Host, an address, localhost, a name without a dot, or
- *  this host's own name? No header (NULL): no browser. */
-bool host_is_ours(const char *host);
+#define HOSTS_MOST 16
+
+/** Names that the operator has given: a proxy hands on its own, and the host's
+ *  own may have a domain that it does not know. */
+struct hosts {
+	const char *names[HOSTS_MOST];
+	size_t count;
+};
+
+/** Returns false if @name is no name of a host, or there are too many. */
+bool hosts_add(struct hosts *hosts, const char *name);
+
+/** Is @host, a header Host, an address, localhost, a name without a dot, this
+ *  host's own name, or one of @given? No header (NULL): no browser. */
+bool host_is_ours(const char *host, const struct hosts *given);
 
 #endif

@@ -49,15 +49,19 @@ static const char help[] =
     "                             people, here; by default on this host only\n"
     "      --class=PATTERN=CLASS  in /metrics, names that match are in CLASS;\n"
     "                             others are in 'other'; up to 64 times\n"
+    "      --page-host=NAME       show the page to those that ask by this "
+    "name, as a\n"
+    "                             proxy does; up to 16 times\n"
     "  -v, --verbose              log more\n"
     "  -h, --help                 this text\n"
     "  -V, --version              the version\n\n";
 
-enum { OPTION_METRICS = 1, OPTION_CLASS };
+enum { OPTION_METRICS = 1, OPTION_CLASS, OPTION_PAGE_HOST };
 
 static const struct option options[] = {
 	{ "metrics", required_argument, NULL, OPTION_METRICS },
 	{ "class", required_argument, NULL, OPTION_CLASS },
+	{ "page-host", required_argument, NULL, OPTION_PAGE_HOST },
 	{ "once", no_argument, NULL, 'o' },
 	{ "interval", required_argument, NULL, 'i' },
 	{ "batch", required_argument, NULL, 'b' },
@@ -123,6 +127,12 @@ static int take_option(struct worker_config *config, bool *once, int option)
 		return take_metrics(config);
 	case OPTION_CLASS:
 		return take_class(config);
+	case OPTION_PAGE_HOST:
+		if (hosts_add(&config->hosts, optarg))
+			return -1;
+		return refuse("a host's name without a port, as "
+			      "locks.example.com, or it is the 17th",
+			      optarg);
 	case 'v':
 		config->verbose = true;
 		return -1;

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +211,9 @@ static void put_passes(FILE *out, struct serve *serve)
 		    passes.swept);
 	put_counter(out, "rowlock_reaper_removed_total", "kind", "token",
 		    passes.tokens);
+	exposition_seconds(out, "rowlock_reaper_interval_seconds",
+			   "How long this daemon rests between two passes.",
+			   (int64_t) serve->config->interval_ms * 1000);
 	if (passes.done == 0)
 		return;
 	exposition_seconds(
@@ -297,10 +301,13 @@ static struct MHD_Response *made(struct serve *serve, struct answer *answer,
 }
 
 /* Only the page has names. */
-static bool is_asked_as_us(struct MHD_Connection *connection)
+static bool is_asked_as_us(const struct serve *serve,
+			   struct MHD_Connection *connection)
 {
-	return host_is_ours(MHD_lookup_connection_value(
-	    connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST));
+	return host_is_ours(MHD_lookup_connection_value(connection,
+							MHD_HEADER_KIND,
+							MHD_HTTP_HEADER_HOST),
+			    &serve->config->hosts);
 }
 
 static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
@@ -323,7 +330,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
 		response = made(serve, &serve->metrics,
 				"text/plain; version=0.0.4; charset=utf-8",
 				put_metrics);
-	else if (strcmp(url, "/") == 0 && !is_asked_as_us(connection))
+	else if (strcmp(url, "/") == 0 && !is_asked_as_us(serve, connection))
 		return MHD_queue_response(connection, MHD_HTTP_FORBIDDEN,
 					  serve->not_ours);
 	else if (strcmp(url, "/") == 0)
@@ -425,13 +432,21 @@ static struct serve *new_serve(const struct worker_config *config,
 	serve->no_such = fixed("text/plain", "Not here: / and /metrics are.\n");
 	serve->not_allowed = fixed("text/plain", "Only GET is answered.\n");
 	serve->no_answer = fixed("text/plain", "No memory, or it ends.\n");
-	serve->not_ours = fixed(
-	    "text/plain", "Ask by an address, or by a name without a dot.\n");
+	serve->not_ours =
+	    fixed("text/plain",
+		  "Ask by an address, by a name without a dot, or by one "
+		  "that --page-host gives.\n");
 	if (serve->not_allowed)
 		MHD_add_response_header(serve->not_allowed, "Allow", "GET");
 	pthread_mutex_init(&serve->mutex, NULL);
 	pace_init(&serve->changed);
 	return serve;
+}
+
+static bool is_any(const struct sockaddr_storage *address)
+{
+	return IN6_IS_ADDR_UNSPECIFIED(
+	    &((const struct sockaddr_in6 *) address)->sin6_addr);
 }
 
 static bool listen_at(struct serve *serve, const char *at)
@@ -441,8 +456,9 @@ static bool listen_at(struct serve *serve, const char *at)
 
 	if (address_of(at, &address) != 0)
 		return false;
+	/* [::] is every address of this host, as an operator means it. */
 	if (address.ss_family == AF_INET6)
-		flags |= MHD_USE_IPv6;
+		flags |= is_any(&address) ? MHD_USE_DUAL_STACK : MHD_USE_IPv6;
 	serve->daemon = MHD_start_daemon(
 	    flags, 0, NULL, NULL, answer, serve, MHD_OPTION_SOCK_ADDR, &address,
 	    MHD_OPTION_CONNECTION_LIMIT, (unsigned int) CONNECTIONS,

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/connection.h"
+#include "host.h"
 #include "metrics/classes.h"
 
 /** The options of the command line. */
@@ -22,6 +23,7 @@ struct worker_config {
 	bool verbose;
 	const char *metrics; /* where they are served; NULL: nowhere */
 	struct classes classes;
+	struct hosts hosts; /* by which its page may be asked for */
 };
 
 /** The work of all passes so far. */

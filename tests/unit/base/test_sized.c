@@ -38,6 +38,7 @@ NO_PADDING(rowlock_revocation, asked_at);
 NO_PADDING(rowlock_options, delay_after_loss_ms);
 NO_PADDING(rowlock_list_options, name);
 NO_PADDING(rowlock_reap_options, time_limit_ms);
+NO_PADDING(rowlock_client_stats, holding);
 NO_PADDING(rowlock_watch_options, interval_ms);
 NO_PADDING(rowlock_election_options, yield_ms);
 
