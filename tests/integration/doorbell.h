@@ -87,12 +87,6 @@ static inline const char *bell_with(struct test_sql *sql, char kind,
 	return bell;
 }
 
-static inline const char *bell_by(struct test_sql *sql, const char *name,
-				  const char *secret)
-{
-	return bell_with(sql, 'l', name, secret);
-}
-
 static inline const char *bell_of_kind(struct test_sql *sql, char kind,
 				       const char *name)
 {

@@ -16,7 +16,7 @@ CASE("processes have it in the order in which they came")
 {
 	const char *name = test_name("order");
 	TEST_SQL(sql);
-	struct test_actor holder = holder_of(sql, name, LONG_TTL_MS);
+	TEST_ACTOR(holder, holder_of(sql, name, LONG_TTL_MS));
 	struct test_actor line[LINE];
 	uint64_t before, spent;
 	int i;
@@ -38,7 +38,6 @@ CASE("processes have it in the order in which they came")
 	await_free(sql, name);
 	for (i = 0; i < LINE; i++)
 		test_actor_end(&line[i]);
-	test_actor_end(&holder);
 }
 
 /* ------------------------------------------------- who leaves the line */
@@ -47,9 +46,9 @@ CASE("killed waiter does not stop the line")
 {
 	const char *name = test_name("killed");
 	TEST_SQL(sql);
-	struct test_actor first = holder_of(sql, name, LONG_TTL_MS);
+	TEST_ACTOR(first, holder_of(sql, name, LONG_TTL_MS));
 	struct test_actor second = actor(name, LONG_TTL_MS);
-	struct test_actor third = actor(name, LONG_TTL_MS);
+	TEST_ACTOR(third, actor(name, LONG_TTL_MS));
 
 	test_actor_tell(&second, "wait");
 	await_line(sql, 1);
@@ -60,8 +59,6 @@ CASE("killed waiter does not stop the line")
 	has_it(&third);
 	gives_it_back(&third);
 	await_free(sql, name);
-	test_actor_end(&third);
-	test_actor_end(&first);
 }
 
 static bool comes_first(const struct test_actor *one,
@@ -85,8 +82,8 @@ CASE("killed holder is outlived by the line")
 	TEST_SQL(sql);
 	uint64_t ttl = test_ttl_ms(2000);
 	struct test_actor first = holder_of(sql, name, ttl);
-	struct test_actor second = actor(name, ttl);
-	struct test_actor third = actor(name, ttl);
+	TEST_ACTOR(second, actor(name, ttl));
+	TEST_ACTOR(third, actor(name, ttl));
 	bool second_is_first;
 
 	test_actor_tell(&second, "wait");
@@ -100,16 +97,14 @@ CASE("killed holder is outlived by the line")
 	has_it(second_is_first ? &third : &second);
 	gives_it_back(second_is_first ? &third : &second);
 	await_free(sql, name);
-	test_actor_end(&third);
-	test_actor_end(&second);
 }
 
 CASE("cancel and deadline leave the line")
 {
 	const char *name = test_name("leave");
 	TEST_SQL(sql);
-	struct test_actor holder = holder_of(sql, name, LONG_TTL_MS);
-	struct rowlock_client *client = client_of(4, LONG_TTL_MS);
+	TEST_ACTOR(holder, holder_of(sql, name, LONG_TTL_MS));
+	TEST_CLIENT(client, client_of(4, LONG_TTL_MS));
 	struct waiter waiter;
 	uint64_t owner;
 
@@ -125,8 +120,6 @@ CASE("cancel and deadline leave the line")
 	assert_int_equal(owner_of(sql, name), owner);
 	gives_it_back(&holder);
 	await_free(sql, name);
-	test_client_end(client);
-	test_actor_end(&holder);
 }
 
 /* ---------------------------------------------- who does not stand in it */
@@ -176,8 +169,8 @@ CASE("who finds no wait connection polls")
 	const char *one = test_name("one");
 	const char *other = test_name("other");
 	TEST_SQL(sql);
-	struct test_actor holder = holder_of(sql, one, LONG_TTL_MS);
-	struct test_actor other_holder = actor(other, LONG_TTL_MS);
+	TEST_ACTOR(holder, holder_of(sql, one, LONG_TTL_MS));
+	TEST_ACTOR(other_holder, actor(other, LONG_TTL_MS));
 	struct waiter waits, polls;
 	struct log log;
 	struct rowlock_client *client = logging_client(1, &log);
@@ -197,15 +190,13 @@ CASE("who finds no wait connection polls")
 	await_free(sql, other);
 	test_client_end(client);
 	log_end(&log);
-	test_actor_end(&other_holder);
-	test_actor_end(&holder);
 }
 
 CASE("without wait connections all poll")
 {
 	const char *name = test_name("none");
 	TEST_SQL(sql);
-	struct test_actor holder = actor(name, LONG_TTL_MS);
+	TEST_ACTOR(holder, actor(name, LONG_TTL_MS));
 	struct waiter waiter;
 	struct log log;
 	struct rowlock_client *client = logging_client(0, &log);
@@ -219,7 +210,6 @@ CASE("without wait connections all poll")
 	await_free(sql, name);
 	test_client_end(client);
 	log_end(&log);
-	test_actor_end(&holder);
 }
 
 CASE_MAIN(test_main)
