@@ -198,10 +198,10 @@ static void note_loss(struct rowlock *election, void *arg)
 
 static void broken_leader_is_told(enum rowlock_strategy strategy)
 {
+	TEST_EVENT(lost);
 	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("broken");
 	struct rowlock *election = candidate(client, name, strategy, NULL);
-	TEST_EVENT(lost);
 	uint64_t term;
 
 	rowlock_on_lost(election, note_loss, &lost);

@@ -110,10 +110,10 @@ GUARD("others are told while it is open")
 static void who_was_late_commits(const struct app *app, unsigned int flags,
 				 int code)
 {
+	TEST_EVENT(lost);
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	const char *name = test_name("late");
 	TEST_ACTOR(next, test_actor_start(ROWLOCK_LEASE, name, TTL_MS));
-	TEST_EVENT(lost);
 	struct rowlock *lock;
 
 	options.max_hold_ms = 1000;

@@ -93,12 +93,12 @@ CASE("a row is broken, or the message says who can do it")
  * own, as that of the tests is where the sandbox is the server. */
 CASE("a process ends its own row without the right to KILL")
 {
+	TEST_EVENT(lost);
 	const char *name = test_name("own");
 	TEST_CLIENT(client, test_client(TTL_MS));
 	TEST_CLIENT(other, test_client(TTL_MS));
 	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, name));
 	TEST_LOCK(next, test_lock(other, ROWLOCK_ROW, 0, name));
-	TEST_EVENT(lost);
 
 	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));

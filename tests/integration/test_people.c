@@ -290,49 +290,4 @@ CASE("a locked dead neighbour is in the way once")
 		 name);
 }
 
-/* Wait until a statement that is LIKE @pattern is under way. */
-static void await_statement(struct test_sql *sql, const char *pattern)
-{
-	uint64_t began = test_now_ns();
-
-	while (!test_sql_number(sql,
-				"SELECT COUNT(*) FROM "
-				"information_schema.processlist WHERE info "
-				"LIKE '%s'",
-				pattern))
-		test_keep_waiting(began, "a statement like '%s'", pattern);
-}
-
-/*
- * A reaper sees a session whose time is up; before it can evict it, the
- * session beats: here by a hand that keeps the row locked meanwhile.
- */
-CASE("a beat in the last moment keeps a session")
-{
-	struct reaping reaping = { .client = test_client(TTL_MS) };
-	unsigned long long id = DEAD_ID(DEAD);
-	TEST_SQL(hand);
-	TEST_SQL(sql);
-
-	test_sql(sql,
-		 "INSERT INTO lease_session (id, ttl, expires_at, started_at) "
-		 "VALUES (%llu, 30000, UTC_TIMESTAMP(6) - INTERVAL 1 SECOND, "
-		 "UTC_TIMESTAMP(6))",
-		 id);
-	test_sql(hand, "BEGIN");
-	test_sql(hand,
-		 "UPDATE lease_session SET beat = beat + 1, expires_at = "
-		 "UTC_TIMESTAMP(6) + INTERVAL 1 HOUR WHERE id = %llu",
-		 id);
-	assert_int_equal(pthread_create(&reaping.thread, NULL, reap, &reaping),
-			 0);
-	await_statement(sql, "DELETE FROM lease_session%");
-	test_sql(hand, "COMMIT");
-	pthread_join(reaping.thread, NULL);
-	assert_int_equal(reaping.code, 0);
-	assert_int_equal(
-	    test_sql(sql, "DELETE FROM lease_session WHERE id = %llu", id), 1);
-	test_client_end(reaping.client);
-}
-
 CASE_MAIN(test_main)

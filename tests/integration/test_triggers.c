@@ -136,10 +136,10 @@ CASE_WITH("tokens are drawn beside them in a transaction", audit_begin,
 CASE_WITH("a break is heard of beside an audit's triggers", audit_begin,
 	  audit_end)
 {
+	TEST_EVENT(lost);
 	TEST_CLIENT(client, test_client(test_ttl_ms(1500)));
 	TEST_LOCK(lock,
 		  test_lock(client, ROWLOCK_LEASE, 0, test_name("broken")));
-	TEST_EVENT(lost);
 
 	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));

@@ -72,10 +72,6 @@ void test_server_thaw(void);
 /** A connection of the server's root, with the tables' database selected. */
 struct test_sql *test_server_root(void);
 
-/** End @count connections that have something to say of leases, one after the
- *  other; @root is such a connection. */
-void test_server_cut(struct test_sql *root, int count);
-
 /** The connection string of @account: "--root", "--app", or "" for the one
  *  that may do all in its database. Valid until the program ends. */
 const char *test_server_dsn(const char *account);

@@ -290,12 +290,12 @@ static void switch_server(struct proxy *proxy, bool keep)
  * server behind the address is one that has never heard of us. */
 CASE("a lease is lost to a server that does not know it")
 {
+	TEST_EVENT(lost);
 	const char *name = test_name("failover");
 	TEST_PROXY(proxy, proxy_to(first_dsn));
 	TEST_CLIENT(client, client_by(proxy, first_dsn, test_ttl_ms(3000),
 				      test_timeout_ms(5000)));
 	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, name));
-	TEST_EVENT(lost);
 
 	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));

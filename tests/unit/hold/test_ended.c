@@ -177,10 +177,10 @@ FAKE("a late grant that cannot be given back is removed")
 
 FAKE("a break is known by the next beat and ends only that one")
 {
+	TEST_EVENT(told);
 	FAKE_CLIENT();
 	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "a");
 	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "b");
-	TEST_EVENT(told);
 
 	rowlock_on_lost(a, test_event_note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -205,10 +205,10 @@ FAKE("a break is known by the next beat and ends only that one")
 /* It was acquired while the look was under way, which does not show it. */
 FAKE("a break ends no lease that came after the look")
 {
+	TEST_EVENT(told);
 	FAKE_CLIENT();
 	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "a");
 	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "b");
-	TEST_EVENT(told);
 
 	rowlock_on_lost(a, test_event_note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));

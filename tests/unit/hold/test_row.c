@@ -27,9 +27,9 @@ static bool nothing_is_lent(void *arg)
 
 FAKE("a hold is lost with its socket")
 {
+	TEST_EVENT(event);
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	FAKE_LOCK(other, client, ROWLOCK_ROW, 0, "other");
-	TEST_EVENT(event);
 
 	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -89,9 +89,9 @@ FAKE("holds that end together are told apart")
 /* Its socket is watched since the first hold. */
 FAKE("a second hold on a connection is lost with it")
 {
+	TEST_EVENT(event);
 	FAKE_JOB(ROWLOCK_ROW, 0);
 	FAKE_LOCK(other, client, ROWLOCK_ROW, 0, "other");
-	TEST_EVENT(event);
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -171,8 +171,8 @@ FAKE("a late answer to a verify counts from its question")
 
 FAKE("a failed ping loses the hold")
 {
-	FAKE_JOB(ROWLOCK_ROW, 0);
 	TEST_EVENT(event);
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -194,8 +194,8 @@ static bool only_the_keeper_has_control(void *arg)
 
 FAKE("a hanging ping loses the hold")
 {
-	FAKE_JOB(ROWLOCK_ROW, 0);
 	TEST_EVENT(event);
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -274,8 +274,8 @@ FAKE("a verify without an answer ends no hold")
 
 FAKE("a hold that nobody answers for ends at its deadline")
 {
-	FAKE_JOB(ROWLOCK_ROW, 0);
 	TEST_EVENT(event);
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -362,8 +362,8 @@ FAKE("a hold is over at its bound, whatever threads do")
 
 FAKE("a pong after the bound brings nothing back")
 {
-	FAKE_JOB(ROWLOCK_ROW, 0);
 	TEST_EVENT(event);
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
