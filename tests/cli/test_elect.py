@@ -166,6 +166,25 @@ class Elect(ToolTest):
         self.assertEqual(self.finish(process)[0], -signal.SIGTERM)
         self.assertEqual(self.fake.seen.count("acquire"), 1)
 
+    def test_what_its_command_left_behind_is_reaped_in_a_pause(self):
+        fifo = self.fifo()
+        process = self.start("elect", "-v", "--pause=30s", "j", "sh", "-c",
+                             f": < {fifo} & true")
+        for line in process.stderr:
+            if "stands again in 30.0 s" in line:
+                break
+        with open(fifo, "w", encoding="ascii"):
+            pass
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        for _ in waiting():
+            with open(children, encoding="ascii") as file:
+                left = file.read()
+            if not left:
+                break
+        self.assertEqual(left, "")
+        process.terminate()
+        self.assertEqual(self.finish(process)[0], -signal.SIGTERM)
+
     def test_the_pause_grows_while_its_command_fails_at_once(self):
         process = self.start("elect", "-v", "--pause=100ms", "j", "true")
         pauses = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """rowlock metrics: what it counts, says and exits with."""
+import glob
 import os
 import shutil
 import subprocess
@@ -82,6 +83,15 @@ class Metrics(OwnTables):
                           "rowlock_oldest_hold_seconds",
                           "rowlock_clock_offset_seconds"})
         self.assertLess(abs(found["rowlock_clock_offset_seconds",]), 60)
+
+    def test_the_clock_offset_is_positive_where_the_server_is_ahead(self):
+        library = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+        if not library or os.environ.get("ROWLOCK_TEST_SLOW"):
+            self.skipTest("no libfaketime here")
+        self.environment |= {"LD_PRELOAD": library[0], "FAKETIME": "-5m",
+                             "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        offset = parsed(self.metrics())["rowlock_clock_offset_seconds",]
+        self.assertTrue(240 < offset < 360, offset)
 
     def test_kinds_and_states_are_those_of_the_view(self):
         self.session(1)

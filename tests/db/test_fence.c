@@ -122,8 +122,8 @@ CASE("a session that is dying is not waited for")
 /* Its mark cannot be seen from here: that it is not there proves nothing. */
 CASE("a session on another node is out of reach")
 {
-	struct rlk_conn *innocent = db_open(NULL, &db_lease);
-	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	DB_CONN(innocent, db_open(NULL, &db_lease));
+	DB_CONN(fencer, db_open(NULL, &db_lease));
 	struct rlk_server *node =
 	    (struct rlk_server *) (uintptr_t) rlk_conn_server(fencer);
 	struct rlk_mark mark;
@@ -135,8 +135,6 @@ CASE("a session on another node is out of reach")
 			 RLK_REFUSED);
 	assert_code(err.code, ROWLOCK_ECONNECT, NULL);
 	assert_done(rlk_conn_ping(innocent, &err));
-	rlk_conn_close(innocent);
-	rlk_conn_close(fencer);
 }
 
 CASE("a session that has ended is over at once")
@@ -152,8 +150,8 @@ CASE("a session that has ended is over at once")
 
 CASE("a restart has ended it, and nobody else is killed")
 {
-	struct rlk_conn *innocent = db_open(NULL, &db_lease);
-	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	DB_CONN(innocent, db_open(NULL, &db_lease));
+	DB_CONN(fencer, db_open(NULL, &db_lease));
 	struct rlk_mark mark;
 
 	/* The same number on a server that was started at another time. */
@@ -163,16 +161,14 @@ CASE("a restart has ended it, and nobody else is killed")
 	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
 	assert_done(rlk_conn_kill_query(fencer, &mark, &err));
 	assert_done(rlk_conn_ping(innocent, &err));
-	rlk_conn_close(innocent);
-	rlk_conn_close(fencer);
 }
 
 /* The session is over, and its number was given to somebody else. */
 CASE("a number that is another's by now is not killed")
 {
 	struct rlk_conn *ended = db_open(NULL, &db_lease);
-	struct rlk_conn *innocent = db_open(NULL, &db_lease);
-	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	DB_CONN(innocent, db_open(NULL, &db_lease));
+	DB_CONN(fencer, db_open(NULL, &db_lease));
 	struct rlk_mark mark;
 
 	rlk_conn_mark(ended, &mark);
@@ -181,8 +177,6 @@ CASE("a number that is another's by now is not killed")
 	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
 	assert_done(rlk_conn_kill_query(fencer, &mark, &err));
 	assert_done(rlk_conn_ping(innocent, &err));
-	rlk_conn_close(innocent);
-	rlk_conn_close(fencer);
 }
 
 /* As through a proxy that greets with numbers of its own: it would take the
@@ -190,13 +184,12 @@ CASE("a number that is another's by now is not killed")
 CASE("a number that is something between's is not killed")
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
-	struct rlk_conn *innocent = db_open(NULL, &db_lease);
-	struct rlk_conn *fencer;
+	DB_CONN(innocent, db_open(NULL, &db_lease));
 	struct rlk_mark mark;
 
 	relay_replace(relay, "CONNECTION_ID(), GET", "   4000000000+1, GET",
 		      false);
-	fencer = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(fencer, db_open(relay_dsn(relay), &db_lease));
 	assert_false(rlk_conn_may_kill(fencer));
 	assert_true(rlk_conn_may_kill(innocent));
 	rlk_conn_mark(innocent, &mark);
@@ -207,8 +200,6 @@ CASE("a number that is something between's is not killed")
 	assert_int_equal(rlk_conn_kill_tagged(fencer, "a-tag", &err),
 			 RLK_REFUSED);
 	assert_done(rlk_conn_ping(innocent, &err));
-	rlk_conn_close(innocent);
-	rlk_conn_close(fencer);
 }
 
 /* Once the mark is gone, so are the transaction's locks: a thousand rows that
@@ -220,8 +211,8 @@ CASE("a fenced transaction is rolled back when the fence is up")
 		"SELECT COUNT(*) FROM (SELECT name FROM business_lease WHERE "
 		"name LIKE 'db-test fence %' FOR UPDATE NOWAIT) l",
 	};
-	struct rlk_conn *victim = db_open(NULL, &db_row);
-	struct rlk_conn *fencer = db_open(NULL, &db_lease);
+	DB_CONN(victim, db_open(NULL, &db_row));
+	DB_CONN(fencer, db_open(NULL, &db_lease));
 	struct rlk_reply reply;
 	struct rlk_mark mark;
 
@@ -236,21 +227,17 @@ CASE("a fenced transaction is rolled back when the fence is up")
 	assert_done(rlk_conn_fence(fencer, &mark, RLK_NEVER, &err));
 	assert_done(rlk_stmt_run(fencer, &look, NULL, &reply, &err));
 	assert_int_equal(reply.columns[0].i64, 0);
-	rlk_conn_close(victim);
-	rlk_conn_close(fencer);
 }
 
 CASE("kill_query spares a session that is idle")
 {
-	struct rlk_conn *idle = db_open(NULL, &db_lease);
-	struct rlk_conn *other = db_open(NULL, &db_lease);
+	DB_CONN(idle, db_open(NULL, &db_lease));
+	DB_CONN(other, db_open(NULL, &db_lease));
 	struct rlk_mark mark;
 
 	rlk_conn_mark(idle, &mark);
 	assert_done(rlk_conn_kill_query(other, &mark, &err));
 	assert_int_equal(db_number(idle, "SELECT 7"), 7);
-	rlk_conn_close(idle);
-	rlk_conn_close(other);
 }
 
 CASE_MAIN(db_main)

@@ -263,7 +263,6 @@ CASE_NEEDS("a time that is none is refused", need_no_tls)
 CASE_NEEDS("a long packet is refused", need_no_tls)
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
-	struct rlk_conn *conn;
 	char dsn[600];
 	struct rlk_reply reply;
 	size_t before = in_use();
@@ -271,7 +270,7 @@ CASE_NEEDS("a long packet is refused", need_no_tls)
 	/* Also where an option would allow it. */
 	test_dsn_with(relay_dsn(relay), "max-allowed-packet=67108864", dsn,
 		      sizeof(dsn));
-	conn = db_open(dsn, &db_lease);
+	DB_CONN(conn, db_open(dsn, &db_lease));
 	relay_flood(relay, BYTES("\xfe\xff\xff\1"));
 	rlk_conn_set_until(conn, db_in(test_patience_ms()));
 	assert_int_equal(rlk_stmt_run(conn, &one, NULL, &reply, &err),
@@ -281,7 +280,6 @@ CASE_NEEDS("a long packet is refused", need_no_tls)
 	assert_says(err.message, "a packet of its answer");
 	assert_false(rlk_conn_usable(conn));
 	assert_in_range(in_use(), 0, before + 4u * 1024 * 1024);
-	rlk_conn_close(conn);
 }
 
 /* The deadline has come, and what is there may be taken; but it goes on. */

@@ -259,9 +259,9 @@ CASE("return-found-rows is refused")
 
 CASE("reconnect and LOCAL INFILE stay off")
 {
-	struct rlk_conn *conn =
-	    db_open(db_dsn_with("reconnect=1;local-infile=1"), &db_lease);
-	struct rlk_conn *other = db_open(NULL, &db_lease);
+	DB_CONN(conn,
+		db_open(db_dsn_with("reconnect=1;local-infile=1"), &db_lease));
+	DB_CONN(other, db_open(NULL, &db_lease));
 	char sql[64];
 
 	assert_false(conn->mysql->client_flag & CLIENT_LOCAL_FILES);
@@ -271,8 +271,6 @@ CASE("reconnect and LOCAL INFILE stay off")
 	db_exec(other, sql);
 	assert_int_equal(rlk_stmt_text(conn, "DO 1", &err), RLK_UNKNOWN);
 	assert_int_equal(rlk_stmt_text(conn, "DO 1", &err), RLK_FAILED);
-	rlk_conn_close(conn);
-	rlk_conn_close(other);
 }
 
 static void refused_unconnected(const char *change, const char *says)
@@ -299,13 +297,11 @@ CASE("a misspelt key is told before a connect")
 CASE("a doubled brace moves nothing")
 {
 	char dsn[600];
-	struct rlk_conn *conn;
 
 	snprintf(dsn, sizeof(dsn), "init-command={SET @rlk = '}}'};%s",
 		 db_dsn());
-	conn = db_open(dsn, &db_lease);
+	DB_CONN(conn, db_open(dsn, &db_lease));
 	assert_int_equal(db_number(conn, "SELECT @rlk = '}'"), 1);
-	rlk_conn_close(conn);
 }
 
 CASE("a broken connection string is refused")
@@ -354,7 +350,6 @@ static void expect_local(const char *address, const char *host)
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, address));
 	const char *port;
-	struct rlk_conn *conn;
 	char changes[200], dsn[512];
 
 	assert_non_null(relay);
@@ -366,10 +361,9 @@ static void expect_local(const char *address, const char *host)
 			 "host=%s;port=%s;ssl_verify_server_cert=0", host,
 			 port);
 	test_dsn_with(relay_dsn(relay), changes, dsn, sizeof(dsn));
-	conn = db_open(dsn, &db_lease);
+	DB_CONN(conn, db_open(dsn, &db_lease));
 	assert_true(relay_heard(relay) > 0);
 	assert_int_equal(db_number(conn, "SELECT 7"), 7);
-	rlk_conn_close(conn);
 }
 
 CASE("a socket file is local")

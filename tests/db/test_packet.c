@@ -261,7 +261,7 @@ CASE("what is not committed does not count")
 	};
 
 	for (size_t with_error = 0; with_error < 2; with_error++) {
-		struct rlk_conn *conn = open_one();
+		DB_CONN(conn, open_one());
 		struct rowlock_errinfo error = { 0 };
 		struct rlk_packet *packet = rlk_packet_begin(conn);
 
@@ -272,7 +272,6 @@ CASE("what is not committed does not count")
 		assert_says(error.message, "transaction");
 		assert_int_equal(rlk_packet_answered(packet), 0);
 		assert_false(rlk_conn_usable(conn));
-		rlk_conn_close(conn);
 	}
 }
 
@@ -422,7 +421,7 @@ CASE("an answer that is cut anywhere is no answer")
 	size_t bytes;
 
 	for (bytes = 0; !whole; bytes += 7) {
-		struct rlk_conn *conn = db_open(relay_dsn(relay), &packets);
+		DB_CONN(conn, db_open(relay_dsn(relay), &packets));
 		struct rlk_packet *packet = rlk_packet_begin(conn);
 		struct rowlock_errinfo error = { 0 };
 		enum rlk_fault fault;
@@ -441,7 +440,6 @@ CASE("an answer that is cut anywhere is no answer")
 			assert_false(rlk_conn_usable(conn));
 		}
 		relay_stop_after(relay, SIZE_MAX, false);
-		rlk_conn_close(conn);
 	}
 	assert_true(bytes > 70);
 	relay_end(relay);

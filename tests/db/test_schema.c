@@ -237,15 +237,13 @@ static void check_by_way_of(const char *from, const char *to, const char *word)
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_key key = { { 0 } };
-	struct rlk_conn *conn;
 
 	relay_replace(relay, from, to, false);
-	conn = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	assert_code(rlk_schema_check(conn, &key, &error), ROWLOCK_EUNSUPPORTED,
 		    &error);
 	print_message("# %s\n", error.message);
 	assert_says(error.message, word);
-	rlk_conn_close(conn);
 }
 
 CASE("reads from elsewhere are refused")

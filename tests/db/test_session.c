@@ -27,8 +27,8 @@ static bool has_snapshot_isolation(void)
 
 static void check_state(void)
 {
-	struct rlk_conn *lease = db_open(NULL, &db_lease);
-	struct rlk_conn *row = db_open(NULL, &db_row);
+	DB_CONN(lease, db_open(NULL, &db_lease));
+	DB_CONN(row, db_open(NULL, &db_row));
 
 	expect(lease, "SELECT @@autocommit = 1");
 	expect(row, "SELECT @@autocommit = 0");
@@ -58,8 +58,6 @@ static void check_state(void)
 	expect(lease, "SELECT @@collation_connection = 'utf8mb4_bin'");
 	expect(lease, "SELECT ABS(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), "
 		      "SYSDATE())) < 60");
-	rlk_conn_close(lease);
-	rlk_conn_close(row);
 }
 
 CASE("hostile global settings are normalised")
@@ -124,16 +122,14 @@ CASE("a new connection's open transaction is ended")
 {
 	DB_CONN(other, db_open(NULL, &db_lease));
 	struct rlk_reply reply;
-	struct rlk_conn *conn;
 
 	db_root("SET GLOBAL init_connect = 'START TRANSACTION'");
-	conn = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
 	db_root("SET GLOBAL init_connect = ''");
 	assert_int_equal(rlk_stmt_run(conn, &insert, NULL, &reply, &err),
 			 RLK_DONE);
 	expect(other, "SELECT COUNT(*) FROM lock_token WHERE name = 'open'");
 	db_root("DELETE FROM lock_token WHERE name = 'open'");
-	rlk_conn_close(conn);
 }
 
 /* As a proxy might that keeps a transaction open, or begins one. */
@@ -144,7 +140,7 @@ CASE("what is not committed is not done")
 	DB_CONN(other, db_open(NULL, &db_lease));
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(defs); i++) {
-		struct rlk_conn *conn = db_open(NULL, &db_lease);
+		DB_CONN(conn, db_open(NULL, &db_lease));
 		struct rowlock_errinfo error;
 		struct rlk_reply reply;
 
@@ -156,7 +152,6 @@ CASE("what is not committed is not done")
 		assert_code(error.code, ROWLOCK_EDB, NULL);
 		assert_says(error.message, "transaction");
 		assert_false(rlk_conn_usable(conn));
-		rlk_conn_close(conn);
 	}
 	expect(other,
 	       "SELECT COUNT(*) = 0 FROM lock_token WHERE name = 'open'");

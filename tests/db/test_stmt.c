@@ -324,8 +324,8 @@ CASE_BOTH("an error names the statement and the server")
 
 CASE_BOTH("a locked row is busy, and passed over by a probe")
 {
-	struct rlk_conn *holder = db_open(NULL, &db_row);
-	struct rlk_conn *other = db_open(NULL, &db_row);
+	DB_CONN(holder, db_open(NULL, &db_row));
+	DB_CONN(other, db_open(NULL, &db_row));
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(other));
 	const struct rlk_value params[] = { rlk_text("db-test busy") };
@@ -352,8 +352,6 @@ CASE_BOTH("a locked row is busy, and passed over by a probe")
 	assert_true(reply.has_row);
 	db_exec(other, "DELETE FROM business_lock WHERE name = 'db-test busy'");
 	db_exec(other, "COMMIT");
-	rlk_conn_close(holder);
-	rlk_conn_close(other);
 }
 
 CASE_BOTH("acquire is granted once")
@@ -392,8 +390,8 @@ CASE_BOTH("acquire is granted once")
 
 CASE_BOTH("asking again does not wait behind a guard")
 {
-	struct rlk_conn *guard = db_open(NULL, &db_row);
-	struct rlk_conn *conn = db_open(NULL, profile);
+	DB_CONN(guard, db_open(NULL, &db_row));
+	DB_CONN(conn, db_open(NULL, profile));
 	const struct rlk_dialect *dialect =
 	    rlk_server_dialect(rlk_conn_server(conn));
 	const struct rlk_value params[] = {
@@ -425,8 +423,6 @@ CASE_BOTH("asking again does not wait behind a guard")
 	assert_int_equal(reply.affected, 1);
 	db_exec(conn, "DELETE FROM business_lease WHERE name = "
 		      "'db-test again'");
-	rlk_conn_close(guard);
-	rlk_conn_close(conn);
 }
 
 static void count_row(const struct rlk_value *columns, void *arg)
@@ -535,8 +531,8 @@ CASE_BOTH("a statement that waits tells its program")
 
 CASE_BOTH("a dead connection says so")
 {
-	struct rlk_conn *conn = db_open(NULL, profile);
-	struct rlk_conn *other = db_open(NULL, profile);
+	DB_CONN(conn, db_open(NULL, profile));
+	DB_CONN(other, db_open(NULL, profile));
 	struct rlk_reply reply;
 	char sql[64];
 
@@ -548,8 +544,6 @@ CASE_BOTH("a dead connection says so")
 	assert_false(rlk_conn_usable(conn));
 	assert_int_equal(rlk_stmt_text(conn, "DO 1", &err), RLK_FAILED);
 	assert_int_equal(rlk_stmt_resume(conn, &reply, &err), RLK_FAILED);
-	rlk_conn_close(conn);
-	rlk_conn_close(other);
 }
 
 CASE_MAIN(db_main_own)

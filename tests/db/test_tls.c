@@ -284,8 +284,8 @@ CASE("rows in the buffer are not waited for")
  * what is readable there is taken for the server's farewell. */
 CASE("an idle connection is alive until it is killed")
 {
-	struct rlk_conn *conn = db_open(NULL, &db_lease);
-	struct rlk_conn *other = db_open(NULL, &db_lease);
+	DB_CONN(conn, db_open(NULL, &db_lease));
+	DB_CONN(other, db_open(NULL, &db_lease));
 	int64_t since;
 	char sql[64];
 
@@ -299,8 +299,6 @@ CASE("an idle connection is alive until it is killed")
 	while (rlk_conn_alive(conn))
 		db_keep_waiting(since, "the killed connection's end");
 	assert_int_equal(rlk_conn_ping(conn, &err), RLK_UNKNOWN);
-	rlk_conn_close(conn);
-	rlk_conn_close(other);
 }
 
 /* Its actions are the application's, and Connector/C would change one. */
@@ -335,7 +333,7 @@ CASE("a thread gets no SIGPIPE")
 CASE("a statement that nobody reads is left")
 {
 	DB_RELAY(relay, relay_start(RELAY_STRAIGHT, NULL));
-	struct rlk_conn *conn = db_open(relay_dsn(relay), &db_lease);
+	DB_CONN(conn, db_open(relay_dsn(relay), &db_lease));
 	const size_t size = 15 << 20;
 	char *sql = malloc(size + 1);
 
@@ -347,7 +345,6 @@ CASE("a statement that nobody reads is left")
 	rlk_conn_set_until(conn, db_in((int64_t) (500 * test_load())));
 	assert_int_equal(rlk_stmt_text(conn, sql, &err), RLK_PENDING);
 	assert_true(conn->io.waits_for & MYSQL_WAIT_WRITE);
-	rlk_conn_close(conn);
 	free(sql);
 }
 

@@ -4,10 +4,9 @@
 
 /*
  * For the tests of the server's line for a lease: who has a name's bell there,
- * how many wait for one, and those who come for a name: threads, processes.
+ * how many wait for one, and the processes that come for a name.
  */
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,12 +70,14 @@ static inline char *word_of(struct test_sql *sql, const char *query)
 }
 
 /* All clients have to agree on it, of whatever version they are. */
-static inline const char *bell_with(struct test_sql *sql, char kind,
-				    const char *name, const char *secret)
+static inline const char *bell_of_kind(struct test_sql *sql, char kind,
+				       const char *name)
 {
 	static char bell[40];
 	const uint64_t first[2] = { 1, 0 };
 	const uint64_t second[2] = { 2, 0 };
+	char *secret = word_of(sql, "SELECT secret FROM rowlock_schema WHERE "
+				    "version = 0");
 	const uint64_t key[2] = { hash(first, secret), hash(second, secret) };
 	char *schema = word_of(sql, "SELECT DATABASE()");
 	char words[800];
@@ -84,22 +85,6 @@ static inline const char *bell_with(struct test_sql *sql, char kind,
 	snprintf(words, sizeof(words), "%c%s/%s", kind, schema, name);
 	snprintf(bell, sizeof(bell), "rlb:%016" PRIx64, hash(key, words));
 	free(schema);
-	return bell;
-}
-
-static inline const char *bell_by(struct test_sql *sql, const char *name,
-				  const char *secret)
-{
-	return bell_with(sql, 'l', name, secret);
-}
-
-static inline const char *bell_of_kind(struct test_sql *sql, char kind,
-				       const char *name)
-{
-	char *secret = word_of(sql, "SELECT secret FROM rowlock_schema WHERE "
-				    "version = 0");
-	const char *bell = bell_with(sql, kind, name, secret);
-
 	free(secret);
 	return bell;
 }
@@ -162,54 +147,7 @@ static inline void await_free(struct test_sql *sql, const char *name)
 				  name, (unsigned long long) owner);
 }
 
-/* ---------------------------------------------------- threads, processes */
-
-/* One that acquires, and gives it back. */
-struct waiter {
-	struct rowlock_client *client;
-	struct rowlock *lock;
-	uint64_t wait_ms;
-	int code;
-	pthread_t thread;
-};
-
-static inline struct rowlock_client *client_of(unsigned int waits,
-					       uint64_t ttl_ms)
-{
-	struct rowlock_client_options options = test_client_options(ttl_ms);
-
-	options.wait_connections = waits;
-	if (!waits)
-		options.flags |= ROWLOCK_POLL;
-	return test_client_with(&options);
-}
-
-static inline void *acquire(void *arg)
-{
-	struct waiter *waiter = arg;
-
-	waiter->code = rowlock_acquire(waiter->lock, waiter->wait_ms, NULL);
-	if (!waiter->code)
-		waiter->code = rowlock_release(waiter->lock, NULL);
-	return NULL;
-}
-
-static inline void start(struct waiter *waiter, struct rowlock_client *client,
-			 const char *name, uint64_t wait_ms)
-{
-	waiter->client = client;
-	waiter->lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	waiter->wait_ms = wait_ms;
-	assert_int_equal(pthread_create(&waiter->thread, NULL, acquire, waiter),
-			 0);
-}
-
-static inline int join(struct waiter *waiter)
-{
-	pthread_join(waiter->thread, NULL);
-	test_lock_end(waiter->lock);
-	return waiter->code;
-}
+/* ---------------------------------------------------------- processes */
 
 static inline struct test_actor actor(const char *name, uint64_t ttl_ms)
 {

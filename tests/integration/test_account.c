@@ -5,7 +5,6 @@
  * hears of it, and nobody gets a name that another has.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "actor.h"
@@ -34,8 +33,8 @@ CASE("a lease that is deleted is lost to who asks")
 {
 	const char *name = test_name("deleted");
 	TEST_SQL(sql);
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name,
+					   test_ttl_ms(SHORT_TTL_MS)));
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(
@@ -44,7 +43,6 @@ CASE("a lease that is deleted is lost to who asks")
 	expect_loss_when_asked(&actor);
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_actor_end(&actor);
 }
 
 /* It is another's now, who keeps it: the one before does not give it back. */
@@ -52,8 +50,8 @@ CASE("a lease that is taken stays with who took it")
 {
 	const char *name = test_name("taken");
 	TEST_SQL(sql);
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name,
+					   test_ttl_ms(SHORT_TTL_MS)));
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_sql(sql,
@@ -70,7 +68,6 @@ CASE("a lease that is taken stays with who took it")
 	assert_int_equal(
 	    test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name),
 	    1);
-	test_actor_end(&actor);
 }
 
 /* By its session's row a holder shows that it lives; each beat renews that. */
@@ -78,10 +75,10 @@ CASE("a holder that is said to be dead hears by a beat")
 {
 	const char *name = test_name("dead");
 	TEST_SQL(sql);
-	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock *next = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
+	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
+	TEST_LOCK(next, test_lock(client, ROWLOCK_LEASE, 0, name));
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name,
+					   test_ttl_ms(SHORT_TTL_MS)));
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(
@@ -93,8 +90,6 @@ CASE("a holder that is said to be dead hears by a beat")
 	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
 	assert_ok(rowlock_release(next, &err));
-	test_end(next, client);
-	test_actor_end(&actor);
 }
 
 /* No beat gets through; nobody has to tell it. */
@@ -102,8 +97,8 @@ CASE("a holder whose session is locked hears by its clock")
 {
 	const char *name = test_name("unheard");
 	TEST_SQL(sql);
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name,
+					   test_ttl_ms(SHORT_TTL_MS)));
 	uint64_t session;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -120,7 +115,6 @@ CASE("a holder whose session is locked hears by its clock")
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
 	assert_int_equal(test_actor_ask(&actor, "wait"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_actor_end(&actor);
 }
 
 /* A number at its bound cannot be counted up: not by a beat, */
@@ -128,8 +122,8 @@ CASE("a session that cannot be beaten is ended")
 {
 	const char *name = test_name("beaten");
 	TEST_SQL(sql);
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name,
+					   test_ttl_ms(SHORT_TTL_MS)));
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(sql,
@@ -140,7 +134,6 @@ CASE("a session that cannot be beaten is ended")
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
 	assert_int_equal(test_actor_ask(&actor, "wait"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_actor_end(&actor);
 }
 
 /* ... and not by a break. */
@@ -149,8 +142,8 @@ CASE("a lease that cannot be broken is deleted by hand")
 	const char *name = test_name("unbroken");
 	TEST_SQL(sql);
 	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(SHORT_TTL_MS));
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name,
+					   test_ttl_ms(SHORT_TTL_MS)));
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(sql,
@@ -164,7 +157,6 @@ CASE("a lease that cannot be broken is deleted by hand")
 	    test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'", name),
 	    1);
 	expect_loss_when_asked(&actor);
-	test_actor_end(&actor);
 }
 
 /* In a living holder's name, with a number that it never drew. */
@@ -173,10 +165,10 @@ CASE("a name that is kept by hand is not granted")
 	const char *name = test_name("kept");
 	const char *other = test_name("other");
 	TEST_SQL(sql);
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, other, test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, other,
+					   test_ttl_ms(SHORT_TTL_MS)));
+	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, name));
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(sql,
@@ -192,34 +184,6 @@ CASE("a name that is kept by hand is not granted")
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_end(lock, client);
-	test_actor_end(&actor);
-}
-
-CASE("a row that is locked by hand is waited for in time")
-{
-	const char *name = test_name("locked");
-	TEST_SQL(sql);
-	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
-	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, name));
-
-	/* The row is made by the first who has it. */
-	assert_ok(rowlock_acquire(lock, 0, &err));
-	assert_ok(rowlock_release(lock, &err));
-	test_sql(sql, "START TRANSACTION");
-	test_sql(sql, "UPDATE business_lock SET name = name WHERE name = '%s'",
-		 name);
-	assert_int_equal(
-	    test_sql_number(sql,
-			    "SELECT COUNT(*) FROM business_lock WHERE name = "
-			    "'%s' FOR UPDATE",
-			    name),
-	    1);
-	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
-	assert_code(rowlock_acquire(lock, 100, &err), ROWLOCK_ETIMEDOUT, &err);
-	test_sql(sql, "ROLLBACK");
-	assert_ok(rowlock_acquire(lock, 0, &err));
-	assert_ok(rowlock_release(lock, &err));
 }
 
 /* Who says how many there are is refused, who asks the database goes on; nobody
@@ -269,17 +233,15 @@ CASE("numbers that are locked by hand are waited for in time")
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(60000));
 	const char *name = test_name("number");
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct rowlock *semaphore;
-	struct rowlock_client *client;
-	struct rowlock *lock;
 	uint64_t token;
 	int code;
 
 	options.call_timeout_ms = 500;
-	client = test_client_with(&options);
+	TEST_CLIENT(client, test_client_with(&options));
 	semaphore = make(client, name, 1);
-	lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, name));
 	assert_ok(rowlock_semaphore_acquire(semaphore, 1, 0, &err));
 	assert_ok(rowlock_release(semaphore, &err));
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -299,8 +261,6 @@ CASE("numbers that are locked by hand are waited for in time")
 	    semaphore, 1, (uint64_t) test_patience_ms(), &err));
 	release(semaphore);
 	end(semaphore);
-	test_end(lock, client);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

@@ -332,14 +332,12 @@ INSIDE("a transaction may last longer than a call")
 	const struct inside *inside = *state;
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_client *client;
-	struct rowlock *lock;
 	uint64_t first = 0;
 	uint64_t second = 0;
 
 	options.call_timeout_ms = test_timeout_ms(300);
-	client = test_client_with(&options);
-	lock = test_lock(client, ROWLOCK_ROW, 0, inside->name);
+	TEST_CLIENT(client, test_client_with(&options));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, inside->name));
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_acquire_in_transaction(
 		    lock, inside->mysql, test_patience_ms(), &err));
@@ -356,7 +354,6 @@ INSIDE("a transaction may last longer than a call")
 		assert_nothing_open(inside);
 		assert_is_free(inside);
 	}
-	test_end(lock, client);
 }
 
 /* How many statements its connection has said. */

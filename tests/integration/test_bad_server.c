@@ -169,12 +169,11 @@ CASE("a token at the bound is told, with what to type")
 	static const enum rowlock_strategy strategies[] = { ROWLOCK_LEASE,
 							    ROWLOCK_ROW };
 	struct test_sql *root = test_server_root();
-	struct rowlock_client *client = test_client(60000);
+	TEST_CLIENT(client, test_client(60000));
 
 	for (size_t i = 0; i < TEST_SIZE(strategies); i++) {
 		const char *name = test_name("bound");
-		struct rowlock *lock =
-		    test_lock(client, strategies[i], 0, name);
+		TEST_LOCK(lock, test_lock(client, strategies[i], 0, name));
 		uint64_t token = 0;
 		char *row;
 
@@ -203,9 +202,7 @@ CASE("a token at the bound is told, with what to type")
 		assert_int_equal(test_sql(root, "%s", row), 1);
 		assert_ok(rowlock_token(lock, &token, &err));
 		assert_ok(rowlock_release(lock, &err));
-		test_lock_end(lock);
 	}
-	test_client_end(client);
 	test_sql_end(root);
 }
 
@@ -215,9 +212,9 @@ CASE("a token at the bound is told, with what to type")
 CASE("so is a floor, and its advice keeps what it stands for")
 {
 	struct test_sql *root = test_server_root();
-	struct rowlock_client *client = test_client(60000);
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("floor"));
+	TEST_CLIENT(client, test_client(60000));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("floor")));
 	struct rowlock *drawn =
 	    test_lock(client, ROWLOCK_LEASE, 0, test_name("drawn"));
 	uint64_t token = 0, last = 0;
@@ -247,7 +244,6 @@ CASE("so is a floor, and its advice keeps what it stands for")
 	assert_int_equal(
 	    test_sql(root, "UPDATE lock_token_floor SET token = 0"), 1);
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
 	test_sql_end(root);
 }
 
@@ -255,8 +251,8 @@ CASE("a server that takes no writes is told apart")
 {
 	struct test_sql *root = test_server_root();
 	const char *name = test_name("readonly");
-	struct rowlock_client *client = test_client(10000);
-	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	TEST_CLIENT(client, test_client(10000));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, name));
 
 	test_sql(root, "SET GLOBAL read_only = 1");
 	refused(ROWLOCK_EREADONLY, NULL);
@@ -265,18 +261,17 @@ CASE("a server that takes no writes is told apart")
 	test_sql(root, "SET GLOBAL read_only = 0");
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
 	test_sql_end(root);
 }
 
 static void no_room(enum rowlock_strategy strategy)
 {
 	struct test_sql *root = test_server_root();
-	struct rowlock_client *client = test_client(1000);
-	struct rowlock_client *other = test_client(1000);
+	TEST_CLIENT(client, test_client(1000));
+	TEST_CLIENT(other, test_client(1000));
 	const char *name = test_name("no-room");
-	struct rowlock *lock = test_lock(client, strategy, 0, name);
-	struct rowlock *rival = test_lock(other, strategy, 0, name);
+	TEST_LOCK(lock, test_lock(client, strategy, 0, name));
+	TEST_LOCK(rival, test_lock(other, strategy, 0, name));
 	uint64_t since = test_now_ns();
 	uint64_t token;
 
@@ -297,10 +292,6 @@ static void no_room(enum rowlock_strategy strategy)
 	assert_ok(rowlock_acquire(rival, test_patience_ms(), &err));
 	assert_ok(rowlock_release(rival, &err));
 	test_sql(root, "SET GLOBAL max_prepared_stmt_count = DEFAULT");
-	test_lock_end(lock);
-	test_lock_end(rival);
-	test_client_end(client);
-	test_client_end(other);
 	test_sql_end(root);
 }
 
@@ -318,11 +309,11 @@ CASE("a row lives without prepared statements")
 CASE("a row is let go where nothing more can be prepared")
 {
 	struct test_sql *root = test_server_root();
-	struct rowlock_client *client = test_client(10000);
-	struct rowlock_client *other = test_client(10000);
+	TEST_CLIENT(client, test_client(10000));
+	TEST_CLIENT(other, test_client(10000));
 	const char *name = test_name("unprepared");
-	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
-	struct rowlock *rival = test_lock(other, ROWLOCK_ROW, 0, name);
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, name));
+	TEST_LOCK(rival, test_lock(other, ROWLOCK_ROW, 0, name));
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	test_sql(root, "SET GLOBAL max_prepared_stmt_count = 0");
@@ -330,10 +321,6 @@ CASE("a row is let go where nothing more can be prepared")
 	test_sql(root, "SET GLOBAL max_prepared_stmt_count = DEFAULT");
 	assert_ok(rowlock_acquire(rival, 0, &err));
 	assert_ok(rowlock_release(rival, &err));
-	test_lock_end(lock);
-	test_lock_end(rival);
-	test_client_end(client);
-	test_client_end(other);
 	test_sql_end(root);
 }
 
@@ -380,9 +367,8 @@ CASE("odd global settings do no harm")
 CASE("a server without room for connections is told apart")
 {
 	struct test_sql *root = test_server_root();
-	struct rowlock_client *client = test_client(test_ttl_ms(1500));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("full"));
+	TEST_CLIENT(client, test_client(test_ttl_ms(1500)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, test_name("full")));
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	test_sql(root, "SET GLOBAL max_connections = 10");
@@ -393,7 +379,6 @@ CASE("a server without room for connections is told apart")
 	test_sql(root, "ALTER USER rowlock WITH MAX_USER_CONNECTIONS 0");
 	test_sql(root, "SET GLOBAL max_connections = 2000");
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
 	test_sql_end(root);
 }
 
@@ -423,7 +408,7 @@ static void *acquire(void *arg)
 static void outlasted(const char *away, const char *back)
 {
 	struct rowlock_client_options options = test_client_options(60000);
-	struct test_event reported = test_event_new();
+	TEST_EVENT(reported);
 	struct test_sql *root = test_server_root();
 	struct rowlock_client *client;
 	struct wait wait = { .code = 0 };
@@ -444,7 +429,6 @@ static void outlasted(const char *away, const char *back)
 	assert_code(wait.code, 0, &wait.err);
 	assert_code(rowlock_release(wait.lock, &wait.err), 0, &wait.err);
 	test_end(wait.lock, client);
-	test_event_end(&reported);
 	test_sql_end(root);
 }
 

@@ -29,7 +29,7 @@ CASE("a row that is deleted is missed by the next beat")
 {
 	const char *name = test_name("deleted");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
-	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name, ttl));
 	uint64_t began;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -43,7 +43,6 @@ CASE("a row that is deleted is missed by the next beat")
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_actor_end(&actor);
 }
 
 /* One of several rows is enough. */
@@ -94,9 +93,9 @@ CASE("a session that a dump brings back as it was is given up")
 	const char *name = test_name("restored");
 	const char *back = test_name("back");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
-	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
-	struct rowlock_client *other = test_client(ttl);
-	struct rowlock *lock = test_lock(other, ROWLOCK_LEASE, 0, back);
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name, ttl));
+	TEST_CLIENT(other, test_client(ttl));
+	TEST_LOCK(lock, test_lock(other, ROWLOCK_LEASE, 0, back));
 	TEST_SQL(sql);
 	uint64_t began = test_now_ns();
 	uint64_t session;
@@ -120,8 +119,6 @@ CASE("a session that a dump brings back as it was is given up")
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_end(lock, other);
-	test_actor_end(&actor);
 }
 
 CASE_MAIN(test_main)

@@ -65,16 +65,13 @@ static void reentries(struct rowlock *lock)
 
 static void costs_two(enum rowlock_strategy strategy)
 {
-	struct rowlock_client *client = test_client(600000);
-	struct test_sql *sql = test_sql_open();
-	struct rowlock *lock =
-	    test_lock(client, strategy, 0, test_name("cost"));
+	TEST_CLIENT(client, test_client(600000));
+	TEST_SQL(sql);
+	TEST_LOCK(lock, test_lock(client, strategy, 0, test_name("cost")));
 
 	pairs(lock); /* the session and the name's row are there from now on */
 	assert_int_equal(count(sql, nothing, lock), 0);
 	assert_int_equal(count(sql, pairs, lock), 2 * PAIRS);
-	test_end(lock, client);
-	test_sql_end(sql);
 }
 
 CASE("a lease costs one statement to acquire, one to release")
@@ -89,16 +86,14 @@ CASE("a row costs one statement to acquire, one to release")
 
 CASE("re-entry costs no statement")
 {
-	struct rowlock_client *client = test_client(600000);
-	struct test_sql *sql = test_sql_open();
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("again"));
+	TEST_CLIENT(client, test_client(600000));
+	TEST_SQL(sql);
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("again")));
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(count(sql, reentries, lock), 0);
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
-	test_sql_end(sql);
 }
 
 /* One question, and a look at who has it; under row, whether it is the table
@@ -113,10 +108,10 @@ static uint64_t most_per_try(enum rowlock_strategy strategy)
 static void a_try_costs(enum rowlock_strategy strategy)
 {
 	const char *name = test_name("busy");
-	struct test_actor actor = test_actor_start(strategy, name, 600000);
-	struct rowlock_client *client = test_client(600000);
-	struct test_sql *sql = test_sql_open();
-	struct rowlock *lock = test_lock(client, strategy, 0, name);
+	TEST_ACTOR(actor, test_actor_start(strategy, name, 600000));
+	TEST_CLIENT(client, test_client(600000));
+	TEST_SQL(sql);
+	TEST_LOCK(lock, test_lock(client, strategy, 0, name));
 	uint64_t n = UINT64_MAX, once;
 	int i;
 
@@ -130,9 +125,6 @@ static void a_try_costs(enum rowlock_strategy strategy)
 		    strategy ? "row" : "lease");
 	assert_in_range(n, 1, most_per_try(strategy));
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_end(lock, client);
-	test_sql_end(sql);
-	test_actor_end(&actor);
 }
 
 CASE("a try on a busy name is two round trips")
@@ -196,8 +188,8 @@ static struct sight look_later(struct test_sql *sql, const char *name,
 
 CASE("a beat is one statement, and a look for 256 holds another")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(1500));
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(client, test_client(test_ttl_ms(1500)));
+	TEST_SQL(sql);
 	uint64_t asked = 0, spent, beaten;
 	struct sight first, last;
 	struct rowlock *locks[HOLDS];
@@ -227,8 +219,6 @@ CASE("a beat is one statement, and a look for 256 holds another")
 		assert_ok(rowlock_release(locks[i], &err));
 		test_lock_end(locks[i]);
 	}
-	test_client_end(client);
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

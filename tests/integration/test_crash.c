@@ -13,7 +13,7 @@ static void killed_while_another_waits(enum rowlock_strategy strategy,
 {
 	const char *name = test_name("killed");
 	struct test_actor a = test_actor_start(strategy, name, ttl_ms);
-	struct test_actor b = test_actor_start(strategy, name, 10000);
+	TEST_ACTOR(b, test_actor_start(strategy, name, 10000));
 	uint64_t killed;
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
@@ -26,7 +26,6 @@ static void killed_while_another_waits(enum rowlock_strategy strategy,
 		    strategy ? "row" : "lease", (int) ttl_ms);
 	assert_int_equal(test_actor_ask(&b, "verify"), 0);
 	assert_int_equal(test_actor_ask(&b, "release"), 0);
-	test_actor_end(&b);
 }
 
 CASE("a killed holder's row is free for the next one")
@@ -44,8 +43,8 @@ CASE("a try frees a dead holder, without a daemon")
 {
 	const char *name = test_name("dead");
 	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 30000);
-	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, 30000);
-	struct test_sql *sql = test_sql_open();
+	TEST_ACTOR(b, test_actor_start(ROWLOCK_LEASE, name, 30000));
+	TEST_SQL(sql);
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_actor_kill(&a);
@@ -69,15 +68,13 @@ CASE("a try frees a dead holder, without a daemon")
 		sql, "SELECT COUNT(*) FROM business_lease WHERE name = '%s'",
 		name),
 	    0);
-	test_sql_end(sql);
-	test_actor_end(&b);
 }
 
 CASE("a lease without a session is dead")
 {
 	const char *name = test_name("orphan");
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, 30000);
-	struct test_sql *sql = test_sql_open();
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_LEASE, name, 30000));
+	TEST_SQL(sql);
 
 	test_sql(sql,
 		 "INSERT INTO business_lease (name, slot, session, attempt, "
@@ -86,8 +83,6 @@ CASE("a lease without a session is dead")
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&a, "verify"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	test_sql_end(sql);
-	test_actor_end(&a);
 }
 
 /* Evicted against its will: by the rules nobody does this to who beats, but
@@ -95,9 +90,8 @@ CASE("a lease without a session is dead")
 CASE("a client that was evicted knows, and starts anew")
 {
 	const char *name = test_name("evicted");
-	struct test_actor a =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(1500));
-	struct test_sql *sql = test_sql_open();
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(1500)));
+	TEST_SQL(sql);
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_sql(sql,
@@ -111,8 +105,6 @@ CASE("a client that was evicted knows, and starts anew")
 	assert_int_equal(test_actor_ask(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "verify"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	test_sql_end(sql);
-	test_actor_end(&a);
 }
 
 CASE_MAIN(test_main)

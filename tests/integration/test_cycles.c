@@ -123,17 +123,13 @@ CASE("ten thousand rows leave nothing behind")
 
 static void use_a_client(void)
 {
-	struct rowlock_client *client = test_client(30000);
-	struct rowlock *lease =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("client"));
-	struct rowlock *row =
-	    test_lock(client, ROWLOCK_ROW, 0, rowlock_name(lease));
+	TEST_CLIENT(client, test_client(30000));
+	TEST_LOCK(lease,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("client")));
+	TEST_LOCK(row, test_lock(client, ROWLOCK_ROW, 0, rowlock_name(lease)));
 
 	cycle(lease, 1);
 	cycle(row, 1);
-	test_lock_end(lease);
-	test_lock_end(row);
-	test_client_end(client);
 }
 
 CASE("a hundred clients leave nothing behind")

@@ -11,7 +11,6 @@
 
 #include <rowlock/election.h>
 
-#include "actor.h"
 #include "sql.h"
 #include "test.h"
 
@@ -97,8 +96,8 @@ static void end_candidate(struct rowlock *election)
 
 CASE("an observer is told of each leader")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
-	struct rowlock_client *other = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
+	TEST_CLIENT(other, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("crown");
 	struct rowlock *a =
 	    candidate(client, name, ROWLOCK_LEASE, "10.0.0.1:80");
@@ -134,8 +133,6 @@ CASE("an observer is told of each leader")
 	end_observer(observer, &seen);
 	end_candidate(a);
 	end_candidate(b);
-	test_client_end(client);
-	test_client_end(other);
 }
 
 /* As if it had been elected forty days ago. */
@@ -193,34 +190,6 @@ CASE("the end of a long reign is told")
 	end_observer(observer, &seen);
 }
 
-/* A lock's holder leads, too: they are one. */
-CASE("the holder of the lock leads")
-{
-	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
-	const char *name = test_name("one");
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(10000));
-	struct rowlock *election = candidate(client, name, ROWLOCK_LEASE, NULL);
-	struct rowlock_observer *observer;
-	struct seen seen;
-	int64_t token;
-
-	observer = observe(client, name, &seen);
-	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
-	assert_code(rowlock_acquire(election, 0, &err), ROWLOCK_EBUSY, &err);
-	token = test_actor_ask(&actor, "token");
-	assert_true(token > 0);
-	await_state(&seen, ROWLOCK_LEADER_PRESENT, (uint64_t) token);
-	assert_int_equal(seen.pid, actor.pid);
-	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	assert_ok(rowlock_acquire(election, 0, &err));
-	assert_true(test_term(election) > (uint64_t) token);
-	assert_ok(rowlock_release(election, &err));
-	end_observer(observer, &seen);
-	end_candidate(election);
-	test_actor_end(&actor);
-}
-
 static void note_loss(struct rowlock *election, void *arg)
 {
 	(void) election;
@@ -229,10 +198,10 @@ static void note_loss(struct rowlock *election, void *arg)
 
 static void broken_leader_is_told(enum rowlock_strategy strategy)
 {
+	TEST_EVENT(lost);
 	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	const char *name = test_name("broken");
 	struct rowlock *election = candidate(client, name, strategy, NULL);
-	struct test_event lost = test_event_new();
 	uint64_t term;
 
 	rowlock_on_lost(election, note_loss, &lost);
@@ -246,7 +215,6 @@ static void broken_leader_is_told(enum rowlock_strategy strategy)
 	assert_true(test_term(election) > term);
 	assert_ok(rowlock_release(election, &err));
 	end_candidate(election);
-	test_event_end(&lost);
 }
 
 CASE("a leader that was broken is told (lease)")
@@ -323,34 +291,6 @@ CASE("a child of fork() has nothing of a leader")
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 0);
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_LEASE, 5);
 	a_child_of_fork_has_nothing_of_it(ROWLOCK_ROW, 0);
-}
-
-CASE("an election costs what its lock costs")
-{
-	TEST_CLIENT(client, test_client(60000));
-	struct rowlock *election =
-	    candidate(client, test_name("cost"), ROWLOCK_LEASE, NULL);
-	TEST_SQL(sql);
-	uint64_t before, cost, least = UINT64_MAX;
-
-	for (int round = 0; round < 5; round++) {
-		before = test_sql_status(sql, "Questions");
-		assert_ok(rowlock_acquire(election, 0, &err));
-		for (int i = 0; i < 1000; i++) {
-			assert_int_equal(rowlock_held(election), 1);
-			assert_true(test_term(election) > 0);
-		}
-		assert_ok(rowlock_release(election, &err));
-		cost = test_sql_status(sql, "Questions") - 1 - before;
-		if (cost < least)
-			least = cost;
-	}
-	test_figure((double) least, "",
-		    "statements per campaign and "
-		    "resignation");
-	/* BEGIN, INSERT, draw, COMMIT; DELETE. */
-	assert_true(least <= 5);
-	end_candidate(election);
 }
 
 CASE_MAIN(test_main)

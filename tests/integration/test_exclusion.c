@@ -6,7 +6,6 @@
  * The holder is an actor or a plain connection; the contender tries, is
  * refused, and gets the lock as soon as the holder lets go.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "actor.h"
@@ -18,8 +17,8 @@
 static void excludes_processes(enum rowlock_strategy strategy)
 {
 	const char *name = test_name("exclude");
-	struct test_actor a = test_actor_start(strategy, name, TTL_MS);
-	struct test_actor b = test_actor_start(strategy, name, TTL_MS);
+	TEST_ACTOR(a, test_actor_start(strategy, name, TTL_MS));
+	TEST_ACTOR(b, test_actor_start(strategy, name, TTL_MS));
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&b, "acquire 0"), ROWLOCK_EBUSY);
@@ -30,8 +29,6 @@ static void excludes_processes(enum rowlock_strategy strategy)
 	assert_int_equal(test_actor_hear(&b), 0);
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), ROWLOCK_EBUSY);
 	assert_int_equal(test_actor_ask(&b, "release"), 0);
-	test_actor_end(&a);
-	test_actor_end(&b);
 }
 
 CASE("a lease is held by one process at a time")
@@ -47,15 +44,13 @@ CASE("a row is held by one process at a time")
 CASE("one name under two strategies is two locks")
 {
 	const char *name = test_name("two");
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
-	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_LEASE, name, TTL_MS));
+	TEST_ACTOR(b, test_actor_start(ROWLOCK_ROW, name, TTL_MS));
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&b, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	assert_int_equal(test_actor_ask(&b, "release"), 0);
-	test_actor_end(&a);
-	test_actor_end(&b);
 }
 
 /* How another program makes the row that it is going to lock. */
@@ -70,8 +65,8 @@ static void make_row(struct test_sql *sql, const char *name)
 CASE("a SELECT FOR UPDATE by hand keeps our row lock out")
 {
 	const char *name = test_name("hand");
-	struct test_actor actor = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
-	struct test_sql *hand = test_sql_open();
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_ROW, name, TTL_MS));
+	TEST_SQL(hand);
 
 	make_row(hand, name);
 	test_sql(hand, "BEGIN");
@@ -85,15 +80,13 @@ CASE("a SELECT FOR UPDATE by hand keeps our row lock out")
 	test_sql(hand, "COMMIT");
 	assert_int_equal(test_actor_hear(&actor), 0);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_sql_end(hand);
-	test_actor_end(&actor);
 }
 
 CASE("our row lock keeps a SELECT FOR UPDATE by hand out")
 {
 	const char *name = test_name("hand");
-	struct test_actor actor = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
-	struct test_sql *hand = test_sql_open();
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_ROW, name, TTL_MS));
+	TEST_SQL(hand);
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	test_sql(hand, "SET SESSION innodb_lock_wait_timeout = 1");
@@ -114,37 +107,6 @@ CASE("our row lock keeps a SELECT FOR UPDATE by hand out")
 			    name),
 	    1);
 	test_sql(hand, "COMMIT");
-	test_sql_end(hand);
-	test_actor_end(&actor);
-}
-
-CASE("names are compared byte by byte")
-{
-	TEST_CLIENT(client, test_client(TTL_MS));
-	static const char *const words[] = { "Job",
-					     "job",
-					     "j\xc3\xb6"
-					     "b",
-					     "jo\xcc\x88"
-					     "b",
-					     "job%",
-					     "\xf0\x9f\x94\x92" };
-	struct rowlock *locks[2 * TEST_SIZE(words)];
-	const char *base = test_name("bytes");
-	size_t i, n = TEST_SIZE(words);
-	char name[128];
-
-	for (i = 0; i < 2 * n; i++) {
-		snprintf(name, sizeof(name), "%s %s", base, words[i % n]);
-		locks[i] =
-		    test_lock(client, i < n ? ROWLOCK_LEASE : ROWLOCK_ROW,
-			      ROWLOCK_OWNER_HANDLE, name);
-		assert_ok(rowlock_acquire(locks[i], 0, &err));
-	}
-	for (i = 0; i < 2 * n; i++) {
-		assert_ok(rowlock_release(locks[i], &err));
-		test_lock_end(locks[i]);
-	}
 }
 
 CASE_MAIN(test_main)

@@ -444,9 +444,9 @@ GUARD("a begin asks for what it does not know")
 GUARD("what cannot begin is refused")
 {
 	const struct app *app = *state;
-	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
-	struct rowlock *other =
-	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("other"));
+	TEST_LOCK(row, test_lock(app->client, ROWLOCK_ROW, 0, app->name));
+	TEST_LOCK(other,
+		  test_lock(app->client, ROWLOCK_LEASE, 0, test_name("other")));
 	MYSQL *closed = mysql_init(NULL);
 
 	assert_code(rowlock_begin(app->lock, NULL, 0, &err), ROWLOCK_EINVAL,
@@ -488,8 +488,6 @@ GUARD("what cannot begin is refused")
 	assert_ok(rowlock_begin(other, app->mysql, 0, &err));
 	assert_ok(rowlock_rollback(other, app->mysql, &err));
 	assert_ok(rowlock_release(other, &err));
-	test_lock_end(row);
-	test_lock_end(other);
 }
 
 GUARD("a hold has one transaction, and stays")

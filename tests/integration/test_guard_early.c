@@ -92,10 +92,10 @@ GUARD("its snapshot is taken at its begin")
 GUARD("others are told while it is open")
 {
 	const struct app *app = *state;
-	struct rowlock_client *client = test_client(test_ttl_ms(TTL_MS));
-	struct rowlock *same = test_lock(client, ROWLOCK_LEASE, 0, app->name);
-	struct rowlock *beside =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("beside"));
+	TEST_CLIENT(client, test_client(test_ttl_ms(TTL_MS)));
+	TEST_LOCK(same, test_lock(client, ROWLOCK_LEASE, 0, app->name));
+	TEST_LOCK(beside,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("beside")));
 
 	assert_ok(
 	    rowlock_begin(app->lock, app->mysql, ROWLOCK_EARLY_GUARD, &err));
@@ -104,19 +104,16 @@ GUARD("others are told while it is open")
 	assert_ok(rowlock_acquire(beside, 0, &err));
 	assert_ok(rowlock_release(beside, &err));
 	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
-	test_lock_end(same);
-	test_lock_end(beside);
-	test_client_end(client);
 }
 
 /* Its time is over by every clock, and another process waits to have it. */
 static void who_was_late_commits(const struct app *app, unsigned int flags,
 				 int code)
 {
+	TEST_EVENT(lost);
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	const char *name = test_name("late");
-	struct test_actor next = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
-	struct test_event lost = test_event_new();
+	TEST_ACTOR(next, test_actor_start(ROWLOCK_LEASE, name, TTL_MS));
 	struct rowlock *lock;
 
 	options.max_hold_ms = 1000;
@@ -136,8 +133,6 @@ static void who_was_late_commits(const struct app *app, unsigned int flags,
 	assert_int_equal(test_actor_ask(&next, "release"), 0);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	test_lock_end(lock);
-	test_event_end(&lost);
-	test_actor_end(&next);
 }
 
 GUARD("who is late has lost without it")

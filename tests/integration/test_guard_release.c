@@ -176,8 +176,8 @@ GUARD("a stale holder releases nothing")
 GUARD("who waits has it next")
 {
 	const struct app *app = *state;
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, app->name, test_ttl_ms(TTL_MS));
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, app->name,
+					   test_ttl_ms(TTL_MS)));
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
@@ -190,7 +190,6 @@ GUARD("who waits has it next")
 		assert_int_equal(test_actor_hear(&actor), 0);
 	}
 	assert_balance(app, 80);
-	test_actor_end(&actor);
 }
 
 /* A thread of this client, which nobody hands the deleted row. */

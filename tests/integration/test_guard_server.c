@@ -232,7 +232,7 @@ GUARD("another database will do with the rights")
 {
 	const struct app *app = *state;
 	MYSQL *mysql = connect_beside(app);
-	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
+	TEST_LOCK(row, test_lock(app->client, ROWLOCK_ROW, 0, app->name));
 	struct test_sql *root = test_server_root();
 	int codes[4];
 
@@ -258,7 +258,6 @@ GUARD("another database will do with the rights")
 	mysql_close(mysql);
 	test_sql(root, "DROP DATABASE beside");
 	test_sql_end(root);
-	test_lock_end(row);
 }
 
 /* As rowlock-migrate --guard-procedure does. */
@@ -470,9 +469,6 @@ GUARD("a name that cannot be said is refused")
 	struct test_sql *root = test_server_root();
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_client *client;
-	struct rowlock *lease;
-	struct rowlock *row;
 	uint64_t token;
 	char dsn[512];
 
@@ -480,9 +476,9 @@ GUARD("a name that cannot be said is refused")
 	test_dsn_with(test_server_dsn("--root"), "database=fÃ¤r", dsn,
 		      sizeof(dsn));
 	options.dsn = dsn;
-	client = test_client_with(&options);
-	lease = test_lock(client, ROWLOCK_LEASE, 0, app->name);
-	row = test_lock(client, ROWLOCK_ROW, 0, app->name);
+	TEST_CLIENT(client, test_client_with(&options));
+	TEST_LOCK(lease, test_lock(client, ROWLOCK_LEASE, 0, app->name));
+	TEST_LOCK(row, test_lock(client, ROWLOCK_ROW, 0, app->name));
 	assert_ok(rowlock_acquire(lease, 0, &err));
 	for (size_t i = 0; i < TEST_SIZE(sets); i++) {
 		assert_false(mysql_set_character_set(app->mysql, sets[i]));
@@ -502,9 +498,6 @@ GUARD("a name that cannot be said is refused")
 	assert_code(rowlock_begin(lease, app->mysql, 0, &err), ROWLOCK_EAUTH,
 		    &err);
 	assert_ok(rowlock_release(lease, &err));
-	test_lock_end(lease);
-	test_lock_end(row);
-	test_client_end(client);
 	test_sql_end(root);
 }
 
@@ -541,14 +534,12 @@ GUARD("who has lost it locks nothing")
 	const char *name = test_name("beside");
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_client *client;
-	struct rowlock *lock;
-	struct rowlock *same =
-	    test_lock(app.client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, name);
+	TEST_LOCK(same, test_lock(app.client, ROWLOCK_LEASE,
+				  ROWLOCK_OWNER_HANDLE, name));
 
 	options.call_timeout_ms = 1000; /* as long as it tries to roll back */
-	client = test_client_with(&options);
-	lock = test_lock(client, ROWLOCK_LEASE, 0, name);
+	TEST_CLIENT(client, test_client_with(&options));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, name));
 	assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
 	assert_int_equal(test_sql(app.sql,
 				  "DELETE FROM business_lease WHERE name = "
@@ -563,9 +554,6 @@ GUARD("who has lost it locks nothing")
 	assert_ok(rowlock_release(same, &err));
 	mysql_close(app.mysql);
 	proxy_end(proxy);
-	test_lock_end(same);
-	test_lock_end(lock);
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main_own_server)

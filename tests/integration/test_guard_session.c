@@ -299,11 +299,10 @@ GUARD("what lasts longer than a call ends as any other")
 	const struct app *app = *state;
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(TTL_MS));
-	struct rowlock_client *client;
 	struct old old[2 * ENDS];
 
 	options.call_timeout_ms = test_timeout_ms(300);
-	client = test_client_with(&options);
+	TEST_CLIENT(client, test_client_with(&options));
 	/* Not the table that the end of each case drops: that would wait for
 	 * what a failure leaves open. */
 	test_sql(app->sql, "CREATE TABLE IF NOT EXISTS guard_old (id INT "
@@ -321,7 +320,6 @@ GUARD("what lasts longer than a call ends as any other")
 		mysql_close(old[i].mysql);
 	}
 	test_sql(app->sql, "DROP TABLE guard_old");
-	test_client_end(client);
 }
 
 CASE_MAIN(test_main)

@@ -185,9 +185,9 @@ GUARD("a hold whose guard was told is not handed over")
 GUARD("a guard that cannot be told is refused")
 {
 	const struct app *app = *state;
-	struct rowlock *row = test_lock(app->client, ROWLOCK_ROW, 0, app->name);
-	struct rowlock *other =
-	    test_lock(app->client, ROWLOCK_LEASE, 0, test_name("other"));
+	TEST_LOCK(row, test_lock(app->client, ROWLOCK_ROW, 0, app->name));
+	TEST_LOCK(other,
+		  test_lock(app->client, ROWLOCK_LEASE, 0, test_name("other")));
 	char text[ROWLOCK_GUARD_SQL_SIZE] = "as it was";
 
 	assert_code(rowlock_guard_sql(app->lock, NULL, 0, &err), ROWLOCK_EINVAL,
@@ -203,8 +203,6 @@ GUARD("a guard that cannot be told is refused")
 	assert_code(rowlock_verify(app->lock, &err), ROWLOCK_ELOST, &err);
 	assert_code(rowlock_guard_sql(app->lock, text, sizeof(text), &err),
 		    ROWLOCK_ELOST, &err);
-	test_lock_end(row);
-	test_lock_end(other);
 }
 
 CASE_MAIN(test_main)

@@ -17,7 +17,7 @@ CASE("a break is noticed by the next beat")
 	const char *name = test_name("break");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
 	TEST_CLIENT(breaker, test_client(ttl));
-	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, ttl);
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name, ttl));
 	uint64_t began;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -34,14 +34,13 @@ CASE("a break is noticed by the next beat")
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "lost"), 1);
 	assert_int_equal(test_actor_ask(&actor, "release"), 0);
-	test_actor_end(&actor);
 }
 
 CASE("a break is noticed by verify at once")
 {
 	const char *name = test_name("break");
 	TEST_CLIENT(breaker, test_client(60000));
-	struct test_actor actor = test_actor_start(ROWLOCK_LEASE, name, 60000);
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name, 60000));
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_int_equal(test_actor_ask(&actor, "verify"), 0);
@@ -51,7 +50,6 @@ CASE("a break is noticed by verify at once")
 	assert_int_equal(test_actor_ask(&actor, "held"), 0);
 	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
 	assert_int_equal(test_actor_ask(&actor, "release"), ROWLOCK_ELOST);
-	test_actor_end(&actor);
 }
 
 CASE("a break of what nobody holds says so")
@@ -72,8 +70,8 @@ CASE("a row is broken, or the message says who can do it")
 {
 	const char *name = test_name("break");
 	TEST_CLIENT(breaker, test_client(TTL_MS));
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_ROW, name, test_ttl_ms(2 * TTL_MS));
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_ROW, name,
+					   test_ttl_ms(2 * TTL_MS)));
 	int code;
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
@@ -89,19 +87,18 @@ CASE("a row is broken, or the message says who can do it")
 		assert_int_equal(test_actor_ask(&actor, "release"),
 				 ROWLOCK_ELOST);
 	}
-	test_actor_end(&actor);
 }
 
 /* By an account that may neither look who holds a row nor end what is not its
  * own, as that of the tests is where the sandbox is the server. */
 CASE("a process ends its own row without the right to KILL")
 {
+	TEST_EVENT(lost);
 	const char *name = test_name("own");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *lock = test_lock(client, ROWLOCK_ROW, 0, name);
-	struct rowlock *next = test_lock(other, ROWLOCK_ROW, 0, name);
-	struct test_event lost = test_event_new();
+	TEST_CLIENT(client, test_client(TTL_MS));
+	TEST_CLIENT(other, test_client(TTL_MS));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, name));
+	TEST_LOCK(next, test_lock(other, ROWLOCK_ROW, 0, name));
 
 	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -117,20 +114,15 @@ CASE("a process ends its own row without the right to KILL")
 	assert_ok(rowlock_release(next, &err));
 	assert_code(rowlock_break(client, ROWLOCK_ROW, name, &err),
 		    ROWLOCK_ENOTHELD, &err);
-	test_lock_end(lock);
-	test_lock_end(next);
-	test_client_end(client);
-	test_client_end(other);
-	test_event_end(&lost);
 }
 
 static void past_its_maximum(enum rowlock_strategy strategy)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct rowlock_client *client = test_client(10000);
-	struct test_event lost = test_event_new();
+	TEST_EVENT(lost);
 	const char *name = test_name("maximum");
-	struct test_actor next = test_actor_start(strategy, name, 10000);
+	TEST_ACTOR(next, test_actor_start(strategy, name, 10000));
 	struct rowlock *lock = NULL;
 
 	options.strategy = strategy;
@@ -149,8 +141,6 @@ static void past_its_maximum(enum rowlock_strategy strategy)
 	assert_int_equal(test_actor_ask(&next, "verify"), 0);
 	assert_int_equal(test_actor_ask(&next, "release"), 0);
 	test_end(lock, client);
-	test_actor_end(&next);
-	test_event_end(&lost);
 }
 
 CASE("a hold ends at its maximum, and the next one gets it")
@@ -165,8 +155,8 @@ CASE("a hold lives as long as its client beats")
 {
 	const char *name = test_name("alive");
 	uint64_t ttl = test_ttl_ms(1000);
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, ttl);
-	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, ttl);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_LEASE, name, ttl));
+	TEST_ACTOR(b, test_actor_start(ROWLOCK_LEASE, name, ttl));
 	char word[32];
 
 	snprintf(word, sizeof(word), "acquire %llu",
@@ -177,8 +167,6 @@ CASE("a hold lives as long as its client beats")
 	assert_int_equal(test_actor_ask(&a, "verify"), 0);
 	assert_int_equal(test_actor_ask(&a, "lost"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	test_actor_end(&a);
-	test_actor_end(&b);
 }
 
 CASE_MAIN(test_main)

@@ -28,15 +28,13 @@ CASE("an idle client has few statements and connections")
 	uint64_t since, statements, connections;
 
 	for (int i = 0; i < CLIENTS; i++) {
-		struct rowlock *lock;
 		char name[40];
 
 		snprintf(name, sizeof(name), "%s-%d", test_name("idle"), i);
 		clients[i] = test_client(2000);
-		lock = test_lock(clients[i], ROWLOCK_LEASE, 0, name);
+		TEST_LOCK(lock, test_lock(clients[i], ROWLOCK_LEASE, 0, name));
 		assert_ok(rowlock_acquire(lock, test_patience_ms(), &err));
 		assert_ok(rowlock_release(lock, &err));
-		test_lock_end(lock);
 	}
 	since = test_now_ns();
 	while (beats(root) < BEATS)

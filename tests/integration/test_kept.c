@@ -166,11 +166,11 @@ CASE("it is free when the time is over")
 CASE("a hold that lasts longer lives on, and ends as any other")
 {
 	const char *name = test_name("longer");
-	struct rowlock_client *client = test_client(test_ttl_ms(SHORT_TTL_MS));
-	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *lock = make(client, name, 100);
-	struct rowlock *rival = make(other, name, 0);
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(client, test_client(test_ttl_ms(SHORT_TTL_MS)));
+	TEST_CLIENT(other, test_client(TTL_MS));
+	TEST_LOCK(lock, make(client, name, 100));
+	TEST_LOCK(rival, make(other, name, 0));
+	TEST_SQL(sql);
 	uint64_t since = test_now_ns();
 	uint64_t keep;
 
@@ -194,9 +194,6 @@ CASE("a hold that lasts longer lives on, and ends as any other")
 			    " %llu",
 			    (unsigned long long) keep),
 	    0);
-	test_sql_end(sql);
-	test_end(rival, other);
-	test_end(lock, client);
 }
 
 CASE("a loss delays the next holder, a release does not")
@@ -206,10 +203,11 @@ CASE("a loss delays the next holder, a release does not")
 						 .delay_after_loss_ms =
 						     HOUR_MS };
 	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *rival = make(other, name, 0), *lock = NULL;
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(other, test_client(TTL_MS));
+	TEST_LOCK(rival, make(other, name, 0));
+	TEST_SQL(sql);
 	uint64_t since = test_now_ns();
+	struct rowlock *lock;
 	uint64_t keep, beat;
 
 	assert_ok(rowlock_new(client, name, &options, &lock, &err));
@@ -242,8 +240,6 @@ CASE("a loss delays the next holder, a release does not")
 	expect(rival, 0, ROWLOCK_EBUSY);
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
 	hold_for_a_moment(rival);
-	test_sql_end(sql);
-	test_end(rival, other);
 }
 
 CASE("a break ends the keep, and its holder learns of it")
@@ -319,11 +315,11 @@ CASE("an older program sees it as held")
 CASE("a clock that was set back is outlasted")
 {
 	const char *name = test_name("clock");
-	struct rowlock_client *client = test_client(SHORT_TTL_MS);
-	struct rowlock_client *other = test_client(SHORT_TTL_MS);
-	struct rowlock *lock = make(client, name, 500);
-	struct rowlock *rival = make(other, name, 0);
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(client, test_client(SHORT_TTL_MS));
+	TEST_CLIENT(other, test_client(SHORT_TTL_MS));
+	TEST_LOCK(lock, make(client, name, 500));
+	TEST_LOCK(rival, make(other, name, 0));
+	TEST_SQL(sql);
 
 	hold_for_a_moment(lock);
 	assert_true(test_sql(sql,
@@ -337,9 +333,6 @@ CASE("a clock that was set back is outlasted")
 			     name) > 0);
 	expect(rival, (uint64_t) test_patience_ms(), 0);
 	assert_ok(rowlock_release(rival, &err));
-	test_sql_end(sql);
-	test_end(rival, other);
-	test_end(lock, client);
 }
 
 CASE("only the names of locks are kept")

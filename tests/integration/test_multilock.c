@@ -3,8 +3,6 @@
  * Multi-locks on a real server: all names or none, whoever wants which of them,
  * and what it costs.
  */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,9 +81,9 @@ static int try(struct rowlock_client *client, const char *name)
 
 CASE("all names of a multi-lock are held, or none")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
-	struct rowlock_client *other = test_client(test_ttl_ms(10000));
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
+	TEST_CLIENT(other, test_client(test_ttl_ms(10000)));
+	TEST_SQL(sql);
 	struct rowlock *multilock;
 	struct names names;
 	struct rowlock *one;
@@ -116,99 +114,6 @@ CASE("all names of a multi-lock are held, or none")
 	assert_ok(rowlock_release(multilock, &err));
 	assert_int_equal(rows_of(sql, &names), 0);
 	end(multilock);
-	test_client_end(other);
-	test_client_end(client);
-	test_sql_end(sql);
-}
-
-struct wait {
-	struct rowlock *multilock;
-	pthread_t thread;
-	struct test_event over;
-	int code;
-	struct rowlock_errinfo err;
-};
-
-static void *wait(void *arg)
-{
-	struct wait *wait = arg;
-
-	wait->code =
-	    rowlock_acquire(wait->multilock, ROWLOCK_FOREVER, &wait->err);
-	test_event_set(&wait->over);
-	return NULL;
-}
-
-static void begin_wait(struct wait *waiting, struct rowlock *multilock)
-{
-	*waiting =
-	    (struct wait){ .multilock = multilock, .over = test_event_new() };
-	assert_int_equal(pthread_create(&waiting->thread, NULL, wait, waiting),
-			 0);
-}
-
-static int end_wait(struct wait *waiting, const char *what)
-{
-	assert_event(&waiting->over, "%s", what);
-	pthread_join(waiting->thread, NULL);
-	test_event_end(&waiting->over);
-	return waiting->code;
-}
-
-CASE("who waits for a multi-lock holds nothing")
-{
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
-	struct rowlock_client *other = test_client(test_ttl_ms(10000));
-	struct test_sql *sql = test_sql_open();
-	struct rowlock *multilock;
-	struct wait waiting;
-	struct names names;
-	struct rowlock *one;
-
-	name_them(&names, "wait", NAMES);
-	multilock = make(client, &names);
-	one = test_lock(other, ROWLOCK_LEASE, 0, names.text[2]);
-	assert_ok(rowlock_acquire(one, 0, &err));
-	begin_wait(&waiting, multilock);
-	/* However often it has asked by then. */
-	for (int i = 0; i < 200; i++) {
-		assert_int_equal(rows_of(sql, &names), 1);
-		assert_int_equal(try(other, names.text[0]), 0);
-	}
-	assert_ok(rowlock_release(one, &err));
-	assert_int_equal(end_wait(&waiting, "all names to be free"), 0);
-	assert_ok(rowlock_release(multilock, &err));
-	test_lock_end(one);
-	end(multilock);
-	test_client_end(other);
-	test_client_end(client);
-	test_sql_end(sql);
-}
-
-CASE("a wait for a multi-lock ends by time, or by cancel")
-{
-	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
-	TEST_CLIENT(other, test_client(test_ttl_ms(10000)));
-	struct rowlock *multilock;
-	struct wait waiting;
-	struct names names;
-	struct rowlock *one;
-
-	name_them(&names, "over", NAMES);
-	multilock = make(client, &names);
-	one = test_lock(other, ROWLOCK_LEASE, 0, names.text[1]);
-	assert_ok(rowlock_acquire(one, 0, &err));
-	assert_code(rowlock_acquire(multilock, 50, &err), ROWLOCK_ETIMEDOUT,
-		    &err);
-	begin_wait(&waiting, multilock);
-	test_cancel(multilock);
-	assert_int_equal(end_wait(&waiting, "a wait to be canceled"),
-			 ROWLOCK_ECANCELED);
-	assert_ok(rowlock_release(one, &err));
-	assert_ok(rowlock_acquire(multilock, 0, &err));
-	assert_ok(rowlock_release(multilock, &err));
-	test_lock_end(one);
-	end(multilock);
 }
 
 static void come_free(unsigned int flags)
@@ -216,12 +121,11 @@ static void come_free(unsigned int flags)
 	struct rowlock_client_options options =
 	    test_client_options(test_ttl_ms(10000));
 	struct rowlock *multilock;
-	struct rowlock_client *client;
 	struct test_actor actor;
 	struct names names;
 
 	options.flags |= flags;
-	client = test_client_with(&options);
+	TEST_CLIENT(client, test_client_with(&options));
 	name_them(&names, "dead", NAMES);
 	multilock = make(client, &names);
 	actor =
@@ -233,7 +137,6 @@ static void come_free(unsigned int flags)
 	    rowlock_acquire(multilock, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_release(multilock, &err));
 	end(multilock);
-	test_client_end(client);
 }
 
 CASE("names of a dead client come free")
@@ -286,7 +189,6 @@ CASE("each name of a multi-lock has its tokens")
 	struct rowlock *multilock;
 	uint64_t tokens[NAMES];
 	struct names names;
-	struct rowlock *one;
 	uint64_t token;
 
 	name_them(&names, "token", NAMES);
@@ -308,7 +210,7 @@ CASE("each name of a multi-lock has its tokens")
 		    ROWLOCK_EINVAL, &err);
 	assert_ok(rowlock_release(multilock, &err));
 	/* Others that lock a name by itself draw from the same row. */
-	one = test_lock(client, ROWLOCK_LEASE, 0, names.text[1]);
+	TEST_LOCK(one, test_lock(client, ROWLOCK_LEASE, 0, names.text[1]));
 	assert_ok(rowlock_acquire(one, 0, &err));
 	assert_ok(rowlock_token(one, &token, &err));
 	assert_true(token > tokens[1]);
@@ -318,36 +220,7 @@ CASE("each name of a multi-lock has its tokens")
 					  &err));
 	assert_true(tokens[1] > token);
 	assert_ok(rowlock_release(multilock, &err));
-	test_lock_end(one);
 	end(multilock);
-}
-
-CASE("a multi-lock has a maximum and an info")
-{
-	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
-	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
-	TEST_SQL(sql);
-	struct test_loss told = { .event = test_event_new() };
-	struct rowlock *multilock;
-	struct names names;
-
-	options.info = "row 12";
-	options.max_hold_ms = 1000;
-	name_them(&names, "maximum", NAMES);
-	multilock = make_with(client, &names, &options);
-	rowlock_on_lost(multilock, test_loss_note, &told);
-	assert_ok(rowlock_acquire(multilock, 0, &err));
-	assert_true(rowlock_remaining_ms(multilock) < 1000);
-	assert_int_equal(
-	    test_sql_number(sql,
-			    "SELECT COUNT(*) FROM business_lease WHERE name "
-			    "LIKE '%.60s%%' AND info = 'row 12'",
-			    names.text[0]),
-	    1);
-	assert_loss(&told, "a maximum of a second to be over");
-	assert_code(rowlock_release(multilock, &err), ROWLOCK_ELOST, &err);
-	end(multilock);
-	test_event_end(&told.event);
 }
 
 /* The least of five, as below. */
@@ -403,8 +276,8 @@ static void try_in_vain(struct rowlock *multilock, const struct names *names)
 
 CASE("a set costs two statements, however many names")
 {
-	struct rowlock_client *client = test_client(600000);
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(client, test_client(600000));
+	TEST_SQL(sql);
 
 	for (size_t count = 1; count <= ROWLOCK_MULTILOCK_MAX; count *= 4) {
 		struct rowlock *multilock;
@@ -429,14 +302,12 @@ CASE("a set costs two statements, however many names")
 		assert_int_equal(least, 2);
 		end(multilock);
 	}
-	test_client_end(client);
-	test_sql_end(sql);
 }
 
 CASE("each other call on a multi-lock has its price")
 {
-	struct rowlock_client *client = test_client(600000);
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(client, test_client(600000));
+	TEST_SQL(sql);
 	struct rowlock *multilock;
 	struct rowlock *other;
 	struct names names;
@@ -457,8 +328,6 @@ CASE("each other call on a multi-lock has its price")
 	assert_ok(rowlock_release(multilock, &err));
 	end(other);
 	end(multilock);
-	test_client_end(client);
-	test_sql_end(sql);
 }
 
 /* ------------------------------------------------------------ bad input */
@@ -512,14 +381,13 @@ CASE("bad input for a multi-lock is refused")
 
 CASE("who holds a name of it does not wait for himself")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
 	struct rowlock *multilock;
 	struct names names;
-	struct rowlock *one;
 
 	name_them(&names, "own", NAMES);
 	multilock = make(client, &names);
-	one = test_lock(client, ROWLOCK_LEASE, 0, names.text[2]);
+	TEST_LOCK(one, test_lock(client, ROWLOCK_LEASE, 0, names.text[2]));
 	assert_ok(rowlock_acquire(one, 0, &err));
 	assert_code(rowlock_acquire(multilock, 50, &err), ROWLOCK_EDEADLOCK,
 		    &err);
@@ -528,21 +396,19 @@ CASE("who holds a name of it does not wait for himself")
 	assert_ok(rowlock_acquire(multilock, 0, &err));
 	rowlock_freep(&multilock);
 	assert_null(multilock);
-	test_end(one, client);
 }
 
 /* A handle whose hold was lost has nothing, and takes nothing of the set. */
 CASE("who has lost a name of it is not in the way")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(10000));
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(client, test_client(test_ttl_ms(10000)));
+	TEST_SQL(sql);
 	struct rowlock *multilock;
 	struct names names;
-	struct rowlock *one;
 
 	name_them(&names, "was-own", NAMES);
 	multilock = make(client, &names);
-	one = test_lock(client, ROWLOCK_LEASE, 0, names.text[2]);
+	TEST_LOCK(one, test_lock(client, ROWLOCK_LEASE, 0, names.text[2]));
 	assert_ok(rowlock_acquire(one, 0, &err));
 	test_sql(sql, "DELETE FROM business_lease WHERE name = '%s'",
 		 names.text[2]);
@@ -558,118 +424,6 @@ CASE("who has lost a name of it is not in the way")
 		    &err);
 	assert_ok(rowlock_release(one, &err));
 	rowlock_freep(&multilock);
-	test_end(one, client);
-	test_sql_end(sql);
-}
-
-/* ------------------------------------------------------------- a crowd */
-
-#define CROWD 16
-#define CROWD_NAMES 10
-#define CROWD_ROUNDS 40
-
-struct member {
-	struct rowlock_client *client;
-	const struct names *names;
-	_Atomic int *holders; /* of each name: who has it */
-	int number;
-	unsigned int seed;
-	pthread_t thread;
-	_Atomic int *overlaps;
-	int failed;
-	struct rowlock_errinfo err;
-};
-
-/* A random subset, in a random order. */
-static size_t choose(struct member *member, const char **names, int *which)
-{
-	size_t count = 0;
-	int order[CROWD_NAMES];
-
-	for (int i = 0; i < CROWD_NAMES; i++)
-		order[i] = i;
-	for (int i = CROWD_NAMES - 1; i > 0; i--) {
-		int other = rand_r(&member->seed) % (i + 1);
-		int kept = order[i];
-
-		order[i] = order[other];
-		order[other] = kept;
-	}
-	count = 1 + (size_t) rand_r(&member->seed) % 4;
-	for (size_t i = 0; i < count; i++) {
-		which[i] = order[i];
-		names[i] = member->names->pointers[order[i]];
-	}
-	return count;
-}
-
-static int live_once(struct member *member)
-{
-	struct rowlock *multilock;
-	const char *names[CROWD_NAMES];
-	int which[CROWD_NAMES];
-	size_t count = choose(member, names, which);
-	int code = rowlock_multilock_new(member->client, names, count, NULL,
-					 &multilock, &member->err);
-
-	if (code)
-		return code;
-	code = rowlock_acquire(multilock, (uint64_t) test_patience_ms(),
-			       &member->err);
-	if (code)
-		return code;
-	for (size_t i = 0; i < count; i++)
-		if (atomic_exchange(&member->holders[which[i]], member->number))
-			(*member->overlaps)++;
-	for (size_t i = 0; i < count; i++)
-		if (atomic_exchange(&member->holders[which[i]], 0) !=
-		    member->number)
-			(*member->overlaps)++;
-	code = rowlock_release(multilock, &member->err);
-	rowlock_freep(&multilock);
-	return code;
-}
-
-static void *live(void *arg)
-{
-	struct member *member = arg;
-
-	for (int i = 0; i < CROWD_ROUNDS && !member->failed; i++)
-		member->failed = live_once(member);
-	return NULL;
-}
-
-CASE("random subsets exclude each other")
-{
-	struct rowlock_client *clients[] = { test_client(test_ttl_ms(10000)),
-					     test_client(test_ttl_ms(10000)) };
-	static _Atomic int holders[CROWD_NAMES];
-	static struct member crowd[CROWD];
-	static _Atomic int overlaps;
-	TEST_SQL(sql);
-	struct names names;
-
-	name_them(&names, "crowd", CROWD_NAMES);
-	for (int i = 0; i < CROWD; i++) {
-		crowd[i] = (struct member){
-			.client = clients[i % 2],
-			.names = &names,
-			.holders = holders,
-			.number = i + 1,
-			.seed = (unsigned int) i,
-			.overlaps = &overlaps,
-		};
-		assert_int_equal(
-		    pthread_create(&crowd[i].thread, NULL, live, &crowd[i]), 0);
-	}
-	for (int i = 0; i < CROWD; i++) {
-		pthread_join(crowd[i].thread, NULL);
-		assert_code(crowd[i].failed, 0, &crowd[i].err);
-	}
-	assert_int_equal(overlaps, 0);
-	assert_int_equal(rows_of(sql, &names), 0);
-	test_client_end(clients[1]);
-	test_client_end(clients[0]);
 }
 
 CASE_MAIN(test_main)

@@ -166,12 +166,11 @@ CASE("a lost lease notes nothing")
 {
 	JOB("lost");
 	TEST_CLIENT(other, test_client(TTL_MS));
-	struct rowlock *rival;
 	struct rowlock_run its;
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
-	rival = acquire(other, name);
+	TEST_LOCK(rival, acquire(other, name));
 	its = run;
 	assert_ok(rowlock_once_begin(rival, &its, &err));
 	assert_code(rowlock_once_end(lock, &run, 0, 1, &err), ROWLOCK_ELOST,
@@ -179,7 +178,6 @@ CASE("a lost lease notes nothing")
 	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 0);
 	assert_ok(rowlock_once_end(rival, &its, 0, 1, &err));
 	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 1);
-	test_lock_end(rival);
 }
 
 /* The sweep is not committed yet. */
@@ -221,7 +219,6 @@ CASE("the job's own transaction notes its success")
 {
 	JOB("own");
 	TEST_CLIENT(other, test_client(TTL_MS));
-	struct rowlock *rival;
 	struct rowlock_run next = run;
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
@@ -231,7 +228,7 @@ CASE("the job's own transaction notes its success")
 	assert_int_equal(runs_of(sql, name, "succeeded = 1 AND code = 0"), 1);
 	/* It dies before its end. */
 	assert_ok(rowlock_break(other, ROWLOCK_LEASE, name, &err));
-	rival = acquire(other, name);
+	TEST_LOCK(rival, acquire(other, name));
 	assert_code(rowlock_once_begin(rival, &next, &err), ROWLOCK_EDONE,
 		    &err);
 	assert_ok(rowlock_release(rival, &err));
@@ -245,7 +242,6 @@ CASE("the job's own transaction notes its success")
 	assert_int_equal(end_by_text(sql, lock, &run, "COMMIT"), 0);
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 	assert_false(rowlock_held(lock));
-	test_lock_end(rival);
 }
 
 CASE("a stale transaction notes no success")
@@ -412,7 +408,6 @@ CASE("a lock that an unknown end has given back is not held")
 	TEST_PROXY(proxy, proxy_to(test_dsn()));
 	JOB_OF(client_behind(proxy, CALL_MS), "gone");
 	TEST_CLIENT(other, test_client(TTL_MS));
-	struct rowlock *rival;
 
 	assert_ok(rowlock_once_begin(lock, &run, &err));
 	tell(proxy, "%s", NO_ANSWER);
@@ -420,7 +415,7 @@ CASE("a lock that an unknown end has given back is not held")
 		    &err);
 	/* It does not ask in a hot loop. */
 	assert_in_range(proxy_counts(proxy).harms, 2, 5 + CALL_MS / PAUSE_MS);
-	rival = acquire(other, name);
+	TEST_LOCK(rival, acquire(other, name));
 	assert_true(rowlock_held(rival));
 	assert_false(rowlock_held(lock));
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
@@ -428,7 +423,6 @@ CASE("a lock that an unknown end has given back is not held")
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 	assert_code(rowlock_once_begin(rival, &run, &err), ROWLOCK_EDONE, &err);
 	assert_ok(rowlock_release(rival, &err));
-	test_lock_end(rival);
 }
 
 CASE("a failure after an unknown end is told of its success")
@@ -602,7 +596,7 @@ static unsigned int play(struct round *round, struct test_sql *sql)
 
 CASE("one of many processes succeeds though they are killed")
 {
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	struct shared *shared =
 	    mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -635,7 +629,6 @@ CASE("one of many processes succeeds though they are killed")
 	test_figure(kills, "kills", "once: of %u runs", starts);
 	assert_true(kills > ROUNDS);
 	munmap(shared, sizeof(*shared));
-	test_sql_end(sql);
 }
 
 CASE_MAIN(test_main)

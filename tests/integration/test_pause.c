@@ -15,8 +15,8 @@ static void pause_once(bool drawn)
 {
 	const char *name = test_name("paused");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, ttl);
-	struct test_actor b = test_actor_start(ROWLOCK_LEASE, name, 30000);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_LEASE, name, ttl));
+	TEST_ACTOR(b, test_actor_start(ROWLOCK_LEASE, name, 30000));
 	int64_t token = 0;
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
@@ -46,8 +46,6 @@ static void pause_once(bool drawn)
 	assert_int_equal(test_actor_ask(&b, "release"), 0);
 	assert_int_equal(test_actor_ask(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	test_actor_end(&a);
-	test_actor_end(&b);
 }
 
 CASE("a client that was stopped knows at its first call, and leaves the next "
@@ -67,20 +65,19 @@ static void let_pass(uint64_t ms)
 {
 	const char *name = test_name("timer");
 	struct test_actor dead = test_actor_start(ROWLOCK_LEASE, name, ms);
-	struct test_actor next = test_actor_start(ROWLOCK_LEASE, name, 10000);
+	TEST_ACTOR(next, test_actor_start(ROWLOCK_LEASE, name, 10000));
 
 	assert_int_equal(test_actor_ask(&dead, "acquire 0"), 0);
 	test_actor_kill(&dead);
 	assert_int_equal(test_actor_ask(&next, "wait"), 0);
 	assert_int_equal(test_actor_ask(&next, "release"), 0);
-	test_actor_end(&next);
 }
 
 CASE("a pause that nobody else saw loses the hold too")
 {
 	const char *name = test_name("unseen");
 	uint64_t ttl = test_ttl_ms(TTL_MS);
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, ttl);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_LEASE, name, ttl));
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
 	test_actor_stop(&a);
@@ -90,7 +87,6 @@ CASE("a pause that nobody else saw loses the hold too")
 	assert_int_equal(test_actor_hear(&a), 0);
 	assert_int_equal(test_actor_ask(&a, "await_lost"), 1);
 	assert_int_equal(test_actor_ask(&a, "release"), ROWLOCK_ELOST);
-	test_actor_end(&a);
 }
 
 /* The server ends the session of a peer that is silent for the idle bound; to
@@ -99,8 +95,8 @@ CASE("a row holder that is silent is overtaken")
 {
 	const char *name = test_name("silent");
 	uint64_t idle = test_ttl_ms(IDLE_MS);
-	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, idle);
-	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, idle);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_ROW, name, idle));
+	TEST_ACTOR(b, test_actor_start(ROWLOCK_ROW, name, idle));
 	uint64_t began;
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
@@ -117,8 +113,6 @@ CASE("a row holder that is silent is overtaken")
 	assert_int_equal(test_actor_ask(&a, "release"), ROWLOCK_ELOST);
 	assert_int_equal(test_actor_ask(&b, "verify"), 0);
 	assert_int_equal(test_actor_ask(&b, "release"), 0);
-	test_actor_end(&a);
-	test_actor_end(&b);
 }
 
 /* Until a locking read waits in the server; accounts see their own sessions,
@@ -142,9 +136,9 @@ CASE("a row waiter that is silent blocks for a bound, and waits on")
 	const char *name = test_name("waiter");
 	TEST_SQL(sql);
 	uint64_t idle = test_ttl_ms(IDLE_MS);
-	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, idle);
-	struct test_actor b = test_actor_start(ROWLOCK_ROW, name, idle);
-	struct test_actor c = test_actor_start(ROWLOCK_ROW, name, idle);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_ROW, name, idle));
+	TEST_ACTOR(b, test_actor_start(ROWLOCK_ROW, name, idle));
+	TEST_ACTOR(c, test_actor_start(ROWLOCK_ROW, name, idle));
 	uint64_t began;
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
@@ -164,9 +158,6 @@ CASE("a row waiter that is silent blocks for a bound, and waits on")
 	assert_int_equal(test_actor_hear(&b), 0);
 	assert_int_equal(test_actor_ask(&b, "verify"), 0);
 	assert_int_equal(test_actor_ask(&b, "release"), 0);
-	test_actor_end(&a);
-	test_actor_end(&b);
-	test_actor_end(&c);
 }
 
 CASE_MAIN(test_main)

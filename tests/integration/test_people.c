@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "actor.h"
@@ -56,7 +55,7 @@ CASE("list shows a lease, its holder and its token")
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("list");
 	TEST_CLIENT(client, test_client(TTL_MS));
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_LEASE, name, TTL_MS));
 	struct found found;
 	int64_t token;
 
@@ -78,7 +77,6 @@ CASE("list shows a lease, its holder and its token")
 	assert_true(found.remaining_ms > 0 && found.remaining_ms <= TTL_MS);
 	assert_true(found.held_ms < 3600000);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	test_actor_end(&a);
 }
 
 CASE("list looks at rows only when told to")
@@ -86,7 +84,7 @@ CASE("list looks at rows only when told to")
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	const char *name = test_name("probe");
 	TEST_CLIENT(client, test_client(TTL_MS));
-	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, TTL_MS);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_ROW, name, TTL_MS));
 
 	options.name = name;
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
@@ -99,7 +97,6 @@ CASE("list looks at rows only when told to")
 	assert_int_equal(look(client, &options).strategy, ROWLOCK_ROW);
 	options.flags = ROWLOCK_LIST_LEASES;
 	assert_int_equal(look(client, &options).entries, 0);
-	test_actor_end(&a);
 }
 
 CASE("list takes a shell's pattern")
@@ -190,7 +187,7 @@ static uint64_t left_of_dead(struct test_sql *sql)
 CASE("two reapers remove what is dead and nothing else")
 {
 	const char *name = test_name("reap");
-	struct test_actor alive = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
+	TEST_ACTOR(alive, test_actor_start(ROWLOCK_LEASE, name, TTL_MS));
 	struct reaping two[2] = { { .client = test_client(TTL_MS) },
 				  { .client = test_client(TTL_MS) } };
 	TEST_SQL(sql);
@@ -213,7 +210,6 @@ CASE("two reapers remove what is dead and nothing else")
 	assert_true(two[0].result.swept + two[1].result.swept >= DEAD);
 	assert_int_equal(test_actor_ask(&alive, "verify"), 0);
 	assert_int_equal(test_actor_ask(&alive, "release"), 0);
-	test_actor_end(&alive);
 }
 
 /* In a transaction that keeps nothing but this row. */
@@ -237,8 +233,8 @@ CASE("what is locked stays, and nothing else")
 {
 	const char *name = test_name("kept");
 	struct reaping reaping = { .client = test_client(TTL_MS) };
-	struct test_sql *hand = test_sql_open();
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(hand);
+	TEST_SQL(sql);
 
 	make_dead(sql, name);
 	lock_row(hand, "lease_session WHERE id = %llu",
@@ -259,17 +255,15 @@ CASE("what is locked stays, and nothing else")
 	assert_int_equal(reaping.code, 0);
 	assert_int_equal(left_of_dead(sql), 0);
 	test_client_end(reaping.client);
-	test_sql_end(hand);
-	test_sql_end(sql);
 }
 
 /* Each sweep would take it along, wait, and be interrupted. */
 CASE("a locked dead neighbour is in the way once")
 {
 	const char *name = test_name("near");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct test_sql *hand = test_sql_open();
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(client, test_client(TTL_MS));
+	TEST_SQL(hand);
+	TEST_SQL(sql);
 	uint64_t began, killed;
 
 	make_dead(sql, name);
@@ -282,13 +276,11 @@ CASE("a locked dead neighbour is in the way once")
 	began = test_now_ns();
 	for (unsigned int i = 10; i < 30; i++) {
 		char one[128];
-		struct rowlock *lock;
 
 		snprintf(one, sizeof(one), "%s %u", name, i);
-		lock = test_lock(client, ROWLOCK_LEASE, 0, one);
+		TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, one));
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		assert_ok(rowlock_release(lock, &err));
-		test_lock_end(lock);
 	}
 	killed = test_sql_status(sql, "Com_kill") - killed;
 	/* Once a second it may be tried again. */
@@ -296,127 +288,6 @@ CASE("a locked dead neighbour is in the way once")
 	test_sql(hand, "COMMIT");
 	test_sql(sql, "DELETE FROM business_lease WHERE name LIKE '%s %%'",
 		 name);
-	test_client_end(client);
-	test_sql_end(hand);
-	test_sql_end(sql);
-}
-
-/* Wait until a statement that is LIKE @pattern is under way. */
-static void await_statement(struct test_sql *sql, const char *pattern)
-{
-	uint64_t began = test_now_ns();
-
-	while (!test_sql_number(sql,
-				"SELECT COUNT(*) FROM "
-				"information_schema.processlist WHERE info "
-				"LIKE '%s'",
-				pattern))
-		test_keep_waiting(began, "a statement like '%s'", pattern);
-}
-
-/*
- * A reaper sees a session whose time is up; before it can evict it, the
- * session beats: here by a hand that keeps the row locked meanwhile.
- */
-CASE("a beat in the last moment keeps a session")
-{
-	struct reaping reaping = { .client = test_client(TTL_MS) };
-	unsigned long long id = DEAD_ID(DEAD);
-	struct test_sql *hand = test_sql_open();
-	struct test_sql *sql = test_sql_open();
-
-	test_sql(sql,
-		 "INSERT INTO lease_session (id, ttl, expires_at, started_at) "
-		 "VALUES (%llu, 30000, UTC_TIMESTAMP(6) - INTERVAL 1 SECOND, "
-		 "UTC_TIMESTAMP(6))",
-		 id);
-	test_sql(hand, "BEGIN");
-	test_sql(hand,
-		 "UPDATE lease_session SET beat = beat + 1, expires_at = "
-		 "UTC_TIMESTAMP(6) + INTERVAL 1 HOUR WHERE id = %llu",
-		 id);
-	assert_int_equal(pthread_create(&reaping.thread, NULL, reap, &reaping),
-			 0);
-	await_statement(sql, "DELETE FROM lease_session%");
-	test_sql(hand, "COMMIT");
-	pthread_join(reaping.thread, NULL);
-	assert_int_equal(reaping.code, 0);
-	assert_int_equal(
-	    test_sql(sql, "DELETE FROM lease_session WHERE id = %llu", id), 1);
-	test_client_end(reaping.client);
-	test_sql_end(hand);
-	test_sql_end(sql);
-}
-
-struct seen {
-	int runs;
-	int held;
-	struct test_actor *other;
-	int64_t other_code;
-};
-
-static void be_run(struct rowlock *lock, void *arg)
-{
-	struct seen *seen = arg;
-
-	seen->runs++;
-	seen->held = rowlock_held(lock);
-	if (seen->other)
-		seen->other_code = test_actor_ask(seen->other, "acquire 0");
-}
-
-CASE("execute runs a function under the lock")
-{
-	const char *name = test_name("execute");
-	TEST_CLIENT(client, test_client(TTL_MS));
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, TTL_MS);
-	struct seen seen = { .other = &a };
-
-	assert_ok(
-	    rowlock_execute(client, name, NULL, 10000, be_run, &seen, &err));
-	assert_int_equal(seen.runs, 1);
-	assert_int_equal(seen.held, 1);
-	assert_int_equal(seen.other_code, ROWLOCK_EBUSY);
-	seen.other = NULL;
-	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
-	assert_code(rowlock_execute(client, name, NULL, 0, be_run, &seen, &err),
-		    ROWLOCK_EBUSY, &err);
-	assert_code(
-	    rowlock_execute(client, name, NULL, 100, be_run, &seen, &err),
-	    ROWLOCK_ETIMEDOUT, &err);
-	assert_code(rowlock_execute(client, "", NULL, 0, be_run, &seen, &err),
-		    ROWLOCK_ENAME, &err);
-	assert_int_equal(seen.runs, 1);
-	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	test_actor_end(&a);
-}
-
-struct breaking {
-	struct rowlock_client *client;
-	const char *name;
-};
-
-static void lose_it(struct rowlock *lock, void *arg)
-{
-	struct breaking *breaking = arg;
-
-	(void) lock;
-	assert_ok(rowlock_break(breaking->client, ROWLOCK_LEASE, breaking->name,
-				&err));
-}
-
-CASE("execute tells that the lock was lost meanwhile")
-{
-	const char *name = test_name("loss");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_client *other = test_client(TTL_MS);
-	struct breaking breaking = { other, name };
-
-	assert_code(rowlock_execute(client, name, NULL, 10000, lose_it,
-				    &breaking, &err),
-		    ROWLOCK_ELOST, &err);
-	test_client_end(client);
-	test_client_end(other);
 }
 
 CASE_MAIN(test_main)

@@ -30,8 +30,8 @@ static int64_t ask_until_back(struct test_actor *actor, const char *word)
 CASE("a lease survives the server's SIGKILL and restart")
 {
 	const char *name = test_name("survives");
-	struct test_actor a =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(60000));
+	TEST_ACTOR(a,
+		   test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(60000)));
 	int64_t token;
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
@@ -50,14 +50,13 @@ CASE("a lease survives the server's SIGKILL and restart")
 	assert_int_equal(test_actor_ask(&a, "wait"), 0);
 	assert_true(test_actor_ask(&a, "token") > token);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	test_actor_end(&a);
 }
 
 CASE("a lease is lost if the server stays away")
 {
 	const char *name = test_name("away");
 	uint64_t ttl = test_ttl_ms(1000);
-	struct test_actor a = test_actor_start(ROWLOCK_LEASE, name, ttl);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_LEASE, name, ttl));
 	uint64_t began;
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
@@ -73,13 +72,12 @@ CASE("a lease is lost if the server stays away")
 	assert_int_equal(ask_until_back(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "verify"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	test_actor_end(&a);
 }
 
 CASE("a row is lost when the server dies")
 {
 	const char *name = test_name("row");
-	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, 10000);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_ROW, name, 10000));
 	struct test_sql *root = test_server_root();
 	uint64_t began;
 
@@ -97,7 +95,6 @@ CASE("a row is lost when the server dies")
 	assert_int_equal(ask_until_back(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "lost"), 1);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
-	test_actor_end(&a);
 }
 
 /* The connection that has a transaction open on business_lock. */
@@ -110,7 +107,7 @@ static uint64_t holder_of_a_row(struct test_sql *root)
 CASE("a row is lost when its connection ends")
 {
 	const char *name = test_name("cut");
-	struct test_actor a = test_actor_start(ROWLOCK_ROW, name, 10000);
+	TEST_ACTOR(a, test_actor_start(ROWLOCK_ROW, name, 10000));
 	struct test_sql *root = test_server_root();
 	uint64_t began, id;
 
@@ -127,15 +124,14 @@ CASE("a row is lost when its connection ends")
 	assert_int_equal(test_actor_ask(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_sql_end(root);
-	test_actor_end(&a);
 }
 
 /* All of the client's connections are ended while it has a lease. */
 CASE("a lease survives the end of its connections")
 {
 	const char *name = test_name("cut");
-	struct test_actor a =
-	    test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(60000));
+	TEST_ACTOR(a,
+		   test_actor_start(ROWLOCK_LEASE, name, test_ttl_ms(60000)));
 	struct test_sql *root = test_server_root();
 
 	assert_int_equal(test_actor_ask(&a, "acquire 0"), 0);
@@ -146,7 +142,6 @@ CASE("a lease survives the end of its connections")
 	assert_int_equal(ask_until_back(&a, "wait"), 0);
 	assert_int_equal(test_actor_ask(&a, "release"), 0);
 	test_sql_end(root);
-	test_actor_end(&a);
 }
 
 CASE_MAIN(test_main_own_server)

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <rowlock/admin.h>
 #include <rowlock/multilock.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,6 +31,7 @@ struct heard {
 	struct test_event event;
 	enum rowlock_answer answer;
 	struct rowlock_revocation last;
+	_Atomic unsigned int count;
 };
 
 static enum rowlock_answer hear(const struct rowlock_revocation *asked,
@@ -259,8 +262,7 @@ CASE("a holder that does not listen holds on, and a break takes it")
 {
 	const char *name = test_name("revoke-deaf");
 	TEST_CLIENT(client, test_client(10000));
-	struct test_actor actor =
-	    test_actor_start(ROWLOCK_LEASE, name, ttl_ms());
+	TEST_ACTOR(actor, test_actor_start(ROWLOCK_LEASE, name, ttl_ms()));
 
 	assert_int_equal(test_actor_ask(&actor, "acquire 0"), 0);
 	assert_ok(rowlock_revoke(client, name, "", NULL, &err));
@@ -268,7 +270,6 @@ CASE("a holder that does not listen holds on, and a break takes it")
 	assert_int_equal(known(client, name).answer, ROWLOCK_ANSWER_NONE);
 	assert_ok(rowlock_break(client, ROWLOCK_LEASE, name, &err));
 	assert_int_equal(test_actor_ask(&actor, "await_lost"), 1);
-	test_actor_end(&actor);
 }
 
 CASE("a holder that was killed is not asked once its time is over")
@@ -291,9 +292,108 @@ CASE("a holder that was killed is not asked once its time is over")
 	assert_ok(rowlock_break(client, ROWLOCK_LEASE, name, &err));
 }
 
+/* It lives on, so that the name stays taken; there is nobody who could answer.
+ */
+CASE("the keep of a client that is gone is not asked")
+{
+	const char *name = test_name("revoke-keep");
+	TEST_CLIENT(client, test_client(10000));
+	TEST_SQL(sql);
+
+	test_sql(sql,
+		 "INSERT INTO lease_session (id, ttl, expires_at, breaks,"
+		 " started_at) VALUES (42, 1000, UTC_TIMESTAMP(6)"
+		 " + INTERVAL 1 HOUR, 8589934592, UTC_TIMESTAMP(6)),"
+		 " (8589934592, 1000, UTC_TIMESTAMP(6), 0, UTC_TIMESTAMP(6))");
+	test_sql(sql,
+		 "INSERT INTO business_lease (name, slot, session, attempt,"
+		 " acquired_at) VALUES ('%s', 0, 42, 77, UTC_TIMESTAMP(6))",
+		 name);
+	assert_code(rowlock_revoke(client, name, "", NULL, &err),
+		    ROWLOCK_ENOTHELD, &err);
+	test_sql(sql, "DELETE FROM business_lease WHERE session = 42");
+	test_sql(sql, "DELETE FROM lease_session WHERE id IN (42, 8589934592)");
+}
+
+CASE("the request for an earlier hold goes though the name is held again")
+{
+	LISTENER("revoke-again", ROWLOCK_ANSWER_LATER);
+	TEST_SQL(sql);
+	struct rowlock_reap_result result = { .size = sizeof(result) };
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_revoke(holder, name, "", NULL, &err));
+	assert_ok(rowlock_release(lock, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_reap(holder, NULL, &result, &err));
+	assert_int_equal(test_sql_number(sql,
+					 "SELECT COUNT(*) FROM lease_revocation"
+					 " WHERE name = '%s'",
+					 name),
+			 0);
+	assert_ok(rowlock_release(lock, &err));
+}
+
+/* More than a look tells of, in sets of as many as may be. */
+#define SETS 5
+#define MANY (SETS * ROWLOCK_MULTILOCK_MAX)
+
+static enum rowlock_answer count_down(const struct rowlock_revocation *asked,
+				      void *arg)
+{
+	struct heard *heard = arg;
+
+	heard->last = *asked;
+	if (++heard->count == MANY)
+		test_event_set(&heard->event);
+	return ROWLOCK_ANSWER_LATER;
+}
+
+CASE("all requests are told, though a look tells of some")
+{
+	struct rowlock_client_options options = test_client_options(ttl_ms());
+	const char *name = test_name("revoke-many");
+	HEARD(heard, ROWLOCK_ANSWER_LATER);
+	struct rowlock *sets[SETS];
+	TEST_SQL(sql);
+
+	options.on_revoke = count_down;
+	options.revoke_arg = &heard;
+	TEST_CLIENT(holder, test_client_with(&options));
+	for (int i = 0; i < SETS; i++) {
+		const char *names[ROWLOCK_MULTILOCK_MAX];
+		char texts[ROWLOCK_MULTILOCK_MAX][100];
+
+		for (int n = 0; n < ROWLOCK_MULTILOCK_MAX; n++) {
+			snprintf(texts[n], sizeof(texts[n]), "%s-%d-%d", name,
+				 i, n);
+			names[n] = texts[n];
+		}
+		assert_ok(rowlock_multilock_new(holder, names,
+						ROWLOCK_MULTILOCK_MAX, NULL,
+						&sets[i], &err));
+		assert_ok(rowlock_acquire(sets[i], 0, &err));
+	}
+	test_sql(sql,
+		 "INSERT INTO lease_revocation (name, attempt, request, host,"
+		 " pid, program, reason, asked_at) SELECT name, attempt, 1, '',"
+		 " 0, '', '', UTC_TIMESTAMP(6) FROM business_lease"
+		 " WHERE name LIKE '%s-%%'",
+		 name);
+	test_sql(sql,
+		 "UPDATE lease_session s JOIN business_lease l"
+		 " ON l.session = s.id SET s.breaks = s.breaks + 1"
+		 " WHERE l.name = '%s-0-0'",
+		 name);
+	assert_event(&heard.event, "%d requests: %u were told", MANY,
+		     heard.count);
+	for (int i = 0; i < SETS; i++)
+		rowlock_freep(&sets[i]);
+}
+
 CASE("on tables of version 7 nobody is asked, and a break is found")
 {
-	CASE_ENDS(test_event_end) struct test_event told = test_event_new();
+	TEST_EVENT(told);
 	LISTENER("revoke-older", ROWLOCK_ANSWER_LATER);
 	TEST_SQL(sql);
 	struct rowlock_reap_result result = { .size = sizeof(result) };

@@ -116,34 +116,6 @@ CASE("a writer that waits keeps new readers out")
 	pair_end(&pair);
 }
 
-CASE("a wait to read or to write ends by time, or by cancel")
-{
-	struct pair pair = pair_new("over");
-	struct wait waiting;
-
-	/* For readers. */
-	expect_read(pair.one, 0);
-	assert_code(rw_write(pair.two, 50, &err), ROWLOCK_ETIMEDOUT, &err);
-	assert_non_null(strstr(err.message, "is read by others"));
-	begin_wait(&waiting, pair.two, rw_write);
-	await_writer(&pair);
-	test_cancel(pair.two.writer);
-	end_wait(&waiting, ROWLOCK_ECANCELED, "a writer to be canceled");
-	assert_int_equal(rows_of(pair.sql, pair.name), 1);
-	release(pair.one);
-	/* For a writer. */
-	expect_write(pair.one, 0);
-	assert_code(rw_read(pair.two, 50, &err), ROWLOCK_ETIMEDOUT, &err);
-	begin_wait(&waiting, pair.two, rw_read);
-	test_cancel(pair.two.reader);
-	end_wait(&waiting, ROWLOCK_ECANCELED, "a reader to be canceled");
-	release(pair.one);
-	assert_int_equal(rowlock_cancel(pair.two.writer), 0);
-	expect_write(pair.two, 0);
-	release(pair.two);
-	pair_end(&pair);
-}
-
 /* ------------------------------------------------------------------- ends */
 
 /* How a holder has the name. */
@@ -175,18 +147,16 @@ static void outlive(rw_call dead, rw_call next, unsigned int flags)
 	    test_client_options(test_ttl_ms(TTL_MS));
 	const char *name = test_name("dead");
 	pid_t holder = start_holder(name, dead);
-	struct rowlock_client *client;
 	struct rw rwlock;
 
 	options.flags |= flags;
-	client = test_client_with(&options);
+	TEST_CLIENT(client, test_client_with(&options));
 	rwlock = make(client, name);
 	assert_code(next(rwlock, 0, &err), ROWLOCK_EBUSY, &err);
 	holder_kill(holder);
 	assert_ok(next(rwlock, (uint64_t) test_patience_ms(), &err));
 	release(rwlock);
 	end(rwlock);
-	test_client_end(client);
 }
 
 CASE("readers and writers that died are removed")
@@ -422,14 +392,13 @@ static void verify(struct rw rwlock)
 CASE("reading and writing cost what they should")
 {
 	struct rowlock_client_options options = test_client_options(600000);
-	struct rowlock_client *client;
-	struct test_sql *sql = test_sql_open();
+	TEST_SQL(sql);
 	const char *name = test_name("cost");
 	struct rw first;
 	struct rw rwlock;
 
 	options.handover_ms = 60000;
-	client = test_client_with(&options);
+	TEST_CLIENT(client, test_client_with(&options));
 	first = make(client, name);
 	rwlock = make(client, name);
 	/* INSERT and look, in one round trip; DELETE. */
@@ -445,8 +414,6 @@ CASE("reading and writing cost what they should")
 	release(first);
 	end(first);
 	end(rwlock);
-	test_client_end(client);
-	test_sql_end(sql);
 }
 
 /* Readers that come all the time share rows for a bounded time each. */

@@ -4,7 +4,6 @@
  * and what it costs. How permits end, and what their number means, is in
  * test_semaphore_end.c.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -59,29 +58,6 @@ CASE("a lock of the same name is another lock")
 	assert_ok(rowlock_release(lock, &err));
 	release(pair.two);
 	test_lock_end(lock);
-	pair_end(&pair);
-}
-
-CASE("who wants many is not overtaken by who wants few")
-{
-	struct pair pair = pair_new("line", 3);
-	struct rowlock *first = make(pair.clients[0], pair.name, 3);
-	struct wait all;
-	struct wait behind;
-
-	expect(first, 1, 0);
-	begin_wait(&all, pair.one, 3);
-	await_line(pair.two);
-	/* Two are free, and stay so. */
-	begin_wait(&behind, pair.two, 1);
-	expect_count(pair.clients[0], pair.name, 3, 1);
-	release(first);
-	end_wait(&all, 0, "who wants all of them to get in");
-	expect_count(pair.clients[0], pair.name, 3, 3);
-	release(pair.one);
-	end_wait(&behind, 0, "who stands behind to get in");
-	release(pair.two);
-	end(first);
 	pair_end(&pair);
 }
 
@@ -233,29 +209,6 @@ CASE("without bells permits are asked for again and again")
 	release(semaphore);
 	end(semaphore);
 	test_client_end(client);
-	pair_end(&pair);
-}
-
-CASE("a wait for permits ends by time, or by cancel")
-{
-	struct pair pair = pair_new("over", 2);
-	struct rowlock *other = make(pair.clients[0], pair.name, 2);
-	struct wait wait;
-
-	expect(pair.one, 1, 0);
-	assert_code(rowlock_semaphore_acquire(pair.two, 2, 50, &err),
-		    ROWLOCK_ETIMEDOUT, &err);
-	assert_non_null(strstr(err.message, "so many permits"));
-	begin_wait(&wait, pair.two, 2);
-	await_line(other);
-	test_cancel(pair.two);
-	end_wait(&wait, ROWLOCK_ECANCELED, "a wait to be canceled");
-	assert_int_equal(rows_of(pair.sql, pair.name), 1);
-	assert_int_equal(rowlock_cancel(pair.two), 0);
-	expect(pair.two, 1, 0);
-	release(pair.two);
-	release(pair.one);
-	end(other);
 	pair_end(&pair);
 }
 

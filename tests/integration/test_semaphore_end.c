@@ -45,11 +45,10 @@ static void outlive(unsigned int flags)
 	const char *name = test_name("dead");
 	pid_t holders[2] = { start_holder(name, 5, 3),
 			     start_holder(name, 5, 1) };
-	struct rowlock_client *client;
 	struct rowlock *semaphore;
 
 	options.flags |= flags;
-	client = test_client_with(&options);
+	TEST_CLIENT(client, test_client_with(&options));
 	semaphore = make(client, name, 5);
 	expect(semaphore, 2, ROWLOCK_EBUSY);
 	for (int i = 0; i < 2; i++)
@@ -59,7 +58,6 @@ static void outlive(unsigned int flags)
 	release(semaphore);
 	expect_count(client, name, 5, 0);
 	end(semaphore);
-	test_client_end(client);
 }
 
 CASE("permits of dead clients come back")
@@ -75,7 +73,7 @@ CASE("permits of clients that were seen dead come back")
 /* Those that live are many, and end much later. */
 CASE("permits of a dead client come back beside those of others")
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(60000));
+	TEST_CLIENT(client, test_client(test_ttl_ms(60000)));
 	const char *name = test_name("beside");
 	pid_t holder = start_holder(name, 9, 1);
 	struct rowlock *others = make(client, name, 9);
@@ -90,7 +88,6 @@ CASE("permits of a dead client come back beside those of others")
 	release(others);
 	end(semaphore);
 	end(others);
-	test_client_end(client);
 }
 
 /* Until it acquires again, which starts afresh. */

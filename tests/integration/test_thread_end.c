@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A thread ends while it holds: what it held is lost, as nobody else may
- * release it, and others have it at once. What a handle holds stays; so does
- * what the thread's own destructors still release; and the end of a process is
- * none of a thread.
+ * release it, and others have it at once. The end of a process is none of a
+ * thread. More in unit/hold/test_owner_end.c and unit/base/test_thread_end.c.
  *
  * The TTL is a day where no beat is awaited, and row holds are pinged: who has
  * the name in a test's patience has it since it was given back.
@@ -91,10 +90,10 @@ static void note_loss(struct rowlock *lock, void *arg)
 static void is_lost_by_an_end(enum rowlock_strategy strategy, enum end end)
 {
 	const char *name = test_name("left");
-	struct rowlock_client *client = test_client(TTL_MS);
-	struct rowlock_client *other = test_client(TTL_MS);
-	struct rowlock *lock = test_lock(client, strategy, 0, name);
-	struct rowlock *heir = test_lock(other, strategy, 0, name);
+	TEST_CLIENT(client, test_client(TTL_MS));
+	TEST_CLIENT(other, test_client(TTL_MS));
+	TEST_LOCK(lock, test_lock(client, strategy, 0, name));
+	TEST_LOCK(heir, test_lock(other, strategy, 0, name));
 	struct loss loss = { .told = test_event_new() };
 
 	rowlock_on_lost(lock, note_loss, &loss);
@@ -106,10 +105,6 @@ static void is_lost_by_an_end(enum rowlock_strategy strategy, enum end end)
 	assert_ok(rowlock_acquire(heir, (uint64_t) test_patience_ms(), &err));
 	assert_ok(rowlock_verify(heir, &err));
 	assert_ok(rowlock_release(heir, &err));
-	test_lock_end(lock);
-	test_lock_end(heir);
-	test_client_end(client);
-	test_client_end(other);
 	test_event_end(&loss.told);
 }
 
@@ -120,130 +115,11 @@ CASE("a thread that ends while it holds loses the hold")
 			is_lost_by_an_end(both[i], end);
 }
 
-CASE("a handle's hold outlives the thread that took it")
-{
-	const char *name = test_name("handle");
-
-	for (size_t i = 0; i < TEST_SIZE(both); i++) {
-		struct rowlock_client *client = test_client(TTL_MS);
-		struct rowlock *lock =
-		    test_lock(client, both[i], ROWLOCK_OWNER_HANDLE, name);
-
-		acquire_and_end(lock, RETURNS);
-		assert_int_equal(rowlock_held(lock), 1);
-		assert_ok(rowlock_verify(lock, &err));
-		assert_ok(rowlock_release(lock, &err));
-		test_end(lock, client);
-	}
-}
-
-CASE("who waits for it in the same client has it next")
-{
-	const char *name = test_name("next");
-
-	for (size_t i = 0; i < TEST_SIZE(both); i++) {
-		struct rowlock_client *client = test_client(TTL_MS);
-		struct rowlock *lock = test_lock(client, both[i], 0, name);
-		struct rowlock *next = test_lock(client, both[i], 0, name);
-		struct worker worker = {
-			.lock = lock,
-			.end = IS_CANCELED,
-			.holds = test_event_new(),
-		};
-
-		assert_int_equal(
-		    pthread_create(&worker.thread, NULL, work, &worker), 0);
-		assert_event(&worker.holds, "the acquire of a thread");
-		pthread_cancel(worker.thread);
-		assert_ok(
-		    rowlock_acquire(next, (uint64_t) test_patience_ms(), &err));
-		pthread_join(worker.thread, NULL);
-		assert_ok(rowlock_verify(next, &err));
-		assert_ok(rowlock_release(next, &err));
-		test_lock_end(lock);
-		test_lock_end(next);
-		test_client_end(client);
-		test_event_end(&worker.holds);
-	}
-}
-
-/* The dead thread's handle is any thread's: it is free as soon as it was told
- * that its hold was lost. */
-CASE("a handle that an ended thread left is used again")
-{
-	TEST_CLIENT(client, test_client(TTL_MS));
-	TEST_LOCK(lock,
-		  test_lock(client, ROWLOCK_LEASE, 0, test_name("again")));
-
-	acquire_and_end(lock, RETURNS);
-	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
-	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_ELOST, &err);
-	assert_non_null(strstr(err.message, "its owner ended"));
-	assert_code(rowlock_release(lock, &err), ROWLOCK_ENOTHELD, &err);
-	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
-	assert_ok(rowlock_release(lock, &err));
-}
-
 /* ---------------------------------------------------- destructors of keys */
 
-static pthread_key_t early;
-static pthread_key_t late;
-static int released[2];
-
-static void release_at_once(void *arg)
-{
-	released[0] = rowlock_release(arg, NULL);
-}
-
-/* Two of the rounds that POSIX grants are left. */
-static void release_late(void *arg)
-{
-	static int rounds;
-
-	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 2)
-		pthread_setspecific(late, arg);
-	else
-		released[1] = rowlock_release(arg, NULL);
-}
-
-static void *leave_to_keys(void *arg)
-{
-	struct rowlock **locks = arg;
-
-	if (rowlock_acquire(locks[0], 0, NULL) ||
-	    rowlock_acquire(locks[1], 0, NULL))
-		return arg;
-	pthread_setspecific(early, locks[0]);
-	pthread_setspecific(late, locks[1]);
-	return NULL;
-}
-
-CASE("what the destructors of a thread's keys release is held")
-{
-	TEST_CLIENT(client, test_client(TTL_MS));
-	struct rowlock *locks[2] = {
-		test_lock(client, ROWLOCK_LEASE, 0, test_name("early")),
-		test_lock(client, ROWLOCK_ROW, 0, test_name("late")),
-	};
-	pthread_t thread;
-	void *failed;
-
-	assert_int_equal(pthread_key_create(&early, release_at_once), 0);
-	assert_int_equal(pthread_key_create(&late, release_late), 0);
-	released[0] = released[1] = 1;
-	assert_int_equal(pthread_create(&thread, NULL, leave_to_keys, locks),
-			 0);
-	pthread_join(thread, &failed);
-	assert_null(failed);
-	assert_int_equal(released[0], 0);
-	assert_int_equal(released[1], 0);
-	for (int i = 0; i < 2; i++)
-		test_lock_end(locks[i]);
-	pthread_key_delete(early);
-	pthread_key_delete(late);
-}
-
 #if !SANITIZES_THREADS
+static pthread_key_t late;
+
 static void *acquire_in_the_last_round(void *lock)
 {
 	pthread_setspecific(late, lock);

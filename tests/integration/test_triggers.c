@@ -136,18 +136,16 @@ CASE_WITH("tokens are drawn beside them in a transaction", audit_begin,
 CASE_WITH("a break is heard of beside an audit's triggers", audit_begin,
 	  audit_end)
 {
-	struct rowlock_client *client = test_client(test_ttl_ms(1500));
-	struct rowlock *lock =
-	    test_lock(client, ROWLOCK_LEASE, 0, test_name("broken"));
-	struct test_event lost = test_event_new();
+	TEST_EVENT(lost);
+	TEST_CLIENT(client, test_client(test_ttl_ms(1500)));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("broken")));
 
 	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(
 	    rowlock_break(client, ROWLOCK_LEASE, rowlock_name(lock), &err));
 	assert_event(&lost, "the lost callback of a lease that was broken");
-	test_end(lock, client);
-	test_event_end(&lost);
 }
 
 static void on_log(enum rowlock_log_level level, const char *line, void *arg)
@@ -272,16 +270,14 @@ static void take_held_ones(struct rowlock_client *holder,
  * some had been made. */
 CASE_WITH("rows that are met are not made", plain_begin, plain_end)
 {
-	struct rowlock_client *holder = test_client(test_ttl_ms(60000));
-	struct rowlock_client *client = test_client(test_ttl_ms(60000));
+	TEST_CLIENT(holder, test_client(test_ttl_ms(60000)));
+	TEST_CLIENT(client, test_client(test_ttl_ms(60000)));
 
 	test_sql(root, "CREATE TRIGGER t BEFORE UPDATE ON business_lease FOR "
 		       "EACH ROW SET NEW.info = IF(RAND() < 0.5, OLD.info, "
 		       "LEFT(RAND(), 9))");
 	for (int round = 0; round < 40; round++)
 		take_held_ones(holder, client);
-	test_client_end(holder);
-	test_client_end(client);
 }
 
 CASE_WITH("a row that does not come is told, and ends", plain_begin, plain_end)

@@ -426,9 +426,9 @@ CASE("an account that may not see others is told so")
 {
 	const char *name = test_name("blind");
 	const char *admin = getenv("ROWLOCK_TEST_ADMIN_DSN");
-	struct rowlock_client *seeing = onlooker();
-	struct rowlock_client *blind = test_client(LONG_TTL_MS);
-	struct test_sql *sql = test_sql_open();
+	TEST_CLIENT(seeing, onlooker());
+	TEST_CLIENT(blind, test_client(LONG_TTL_MS));
+	TEST_SQL(sql);
 	struct test_actor holder, other;
 	char incomplete[256];
 
@@ -451,9 +451,6 @@ CASE("an account that may not see others is told so")
 	assert_int_equal(test_actor_ask(&other, "release"), 0);
 	test_actor_end(&other);
 	test_actor_end(&holder);
-	test_client_end(blind);
-	test_client_end(seeing);
-	test_sql_end(sql);
 }
 
 CASE("wrong questions are refused")

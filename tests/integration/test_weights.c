@@ -186,42 +186,6 @@ CASE("the heaviest of those who wait is elected")
 	end(&heavy);
 }
 
-CASE("a leader hears of a heavier candidate")
-{
-	const char *name = test_name("challenger");
-	TEST_SQL(sql);
-	struct person leader, heavy;
-	unsigned int weight = 1;
-	uint64_t stood_ms = 1;
-
-	begin(&leader, name, 3);
-	begin(&heavy, name, 5);
-	lead(&leader);
-	assert_ok(rowlock_election_challenger(leader.election, &weight,
-					      &stood_ms, &err));
-	assert_int_equal(weight, 0);
-	stand(&heavy, sql, name);
-	test_sql(sql,
-		 "UPDATE business_lease SET acquired_at = acquired_at - "
-		 "INTERVAL 7 SECOND WHERE name = '%s' AND " STANDING,
-		 name);
-	assert_ok(rowlock_election_challenger(leader.election, &weight,
-					      &stood_ms, &err));
-	assert_int_equal(weight, 5);
-	assert_true(stood_ms >= 7000);
-	/* Its time begins anew when it stands again. */
-	test_cancel(heavy.election);
-	assert_event(&heavy.elected, "the end of a campaign");
-	pthread_join(heavy.thread, NULL);
-	assert_code(heavy.code, ROWLOCK_ECANCELED, &heavy.err);
-	assert_ok(rowlock_election_challenger(leader.election, &weight,
-					      &stood_ms, &err));
-	assert_int_equal(weight, 0);
-	resign(&leader);
-	end(&leader);
-	end(&heavy);
-}
-
 /* What a list says of a name: how many lead, and how many wait. */
 struct told {
 	unsigned int leads;
@@ -280,23 +244,6 @@ static void remove_candidate(struct test_sql *sql, const char *name)
 		 "DELETE FROM business_lease WHERE name = '%s' AND " STANDING,
 		 name);
 	test_sql(sql, "DELETE FROM lease_session WHERE id = 4711");
-}
-
-/* One that beats, and never takes what it is yielded to. */
-CASE("who is yielded to in vain is passed over")
-{
-	const char *name = test_name("in-vain");
-	TEST_SQL(sql);
-	struct person light;
-
-	begin(&light, name, 3);
-	add_candidate(sql, name, "weight=4", 60);
-	assert_code(rowlock_acquire(light.election, 0, &err), ROWLOCK_EBUSY,
-		    &err);
-	assert_ok(rowlock_acquire(light.election, ROWLOCK_FOREVER, &err));
-	remove_candidate(sql, name);
-	resign(&light);
-	end(&light);
 }
 
 CASE("nobody yields to the dead, or to nonsense")
@@ -436,50 +383,5 @@ CASE("candidates are no permits")
 }
 
 /* ------------------------------------------------------------------ cost */
-
-/* The least of seven: of the client's own threads one asks now and then. */
-static uint64_t cost(struct test_sql *sql, struct person *person,
-		     void (*does)(struct person *person))
-{
-	uint64_t least = UINT64_MAX;
-
-	for (int round = 0; round < 7; round++) {
-		uint64_t before = test_sql_status(sql, "Questions");
-		uint64_t took;
-
-		does(person);
-		took = test_sql_status(sql, "Questions") - 1 - before;
-		if (took < least)
-			least = took;
-	}
-	return least;
-}
-
-static void lead_and_resign(struct person *person)
-{
-	lead(person);
-	resign(person);
-}
-
-static void ask_for_a_challenger(struct person *person)
-{
-	unsigned int weight;
-	uint64_t stood_ms;
-
-	assert_ok(rowlock_election_challenger(person->election, &weight,
-					      &stood_ms, &err));
-}
-
-/* Its row, the look for others, its term, and its end. */
-CASE("a weight costs a look")
-{
-	TEST_SQL(sql);
-	struct person weighted;
-
-	begin(&weighted, test_name("weighted"), 5);
-	assert_int_equal(cost(sql, &weighted, lead_and_resign), 4);
-	assert_int_equal(cost(sql, &weighted, ask_for_a_challenger), 1);
-	end(&weighted);
-}
 
 CASE_MAIN(test_main)

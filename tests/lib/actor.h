@@ -56,5 +56,8 @@ void test_actor_continue(struct test_actor *actor);
 uint64_t test_actor_kill(struct test_actor *actor);
 /** Let it end by itself, and check that it did so well. */
 void test_actor_end(struct test_actor *actor);
+/** One that ends so with its block. */
+#define TEST_ACTOR(name, made)                                                 \
+	CASE_ENDS(test_actor_end) struct test_actor name = made
 
 #endif

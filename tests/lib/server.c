@@ -152,20 +152,6 @@ void test_replica_catch_up(struct test_sql *replica)
 			 0);
 }
 
-void test_server_cut(struct test_sql *root, int count)
-{
-	while (count > 0) {
-		uint64_t id = test_sql_number(
-		    root, "SELECT COALESCE(MIN(ID), 0) FROM "
-			  "information_schema.PROCESSLIST WHERE USER <> 'root' "
-			  "AND INFO LIKE '%%business_lease%%'");
-
-		if (id && !test_sql_try(root, "KILL CONNECTION %llu",
-					(unsigned long long) id))
-			count--;
-	}
-}
-
 void test_server_kill(void)
 {
 	assert_int_equal(sandbox("kill"), 0);

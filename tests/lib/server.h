@@ -47,9 +47,30 @@ void test_server_thaw(void);
 /** A connection of the server's root, with the tables' database selected. */
 struct test_sql *test_server_root(void);
 
-/** End @count connections that have something to say of leases, one after the
- *  other; @root is such a connection. */
-void test_server_cut(struct test_sql *root, int count);
+/** The connection string of an account there, as test_server_dsn(). */
+void test_replica_dsn(const char *account, char *dsn, size_t size);
+
+/** Until @replica, such a connection, has all that was committed. */
+void test_replica_catch_up(struct test_sql *replica);
+
+/** Say which it is, as tools/lib/count-tests reads it. */
+void test_tell_own_server(void);
+
+/** Is ROWLOCK_TEST_TLS set? Then every program starts a server of its own, with
+ *  a certificate, and verifies that. */
+bool test_wants_tls(void);
+
+/** End it with SIGKILL; start it again on the same data. */
+void test_server_kill(void);
+void test_server_restart(void);
+
+/** Stop it with SIGSTOP: it keeps its connections and answers nobody; let it go
+ *  on. */
+void test_server_freeze(void);
+void test_server_thaw(void);
+
+/** A connection of the server's root, with the tables' database selected. */
+struct test_sql *test_server_root(void);
 
 /** The connection string of @account: "--root", "--app", or "" for the one
  *  that may do all in its database. Valid until the program ends. */

@@ -161,26 +161,6 @@ char *test_sql_text(struct test_sql *sql, const char *format, ...)
 	return text;
 }
 
-char *test_sql_rows(struct test_sql *sql, const char *name)
-{
-	char *lock, *lease, *token, *all;
-
-	lock = test_sql_text(
-	    sql, "SELECT * FROM business_lock WHERE name = '%s'", name);
-	lease = test_sql_text(
-	    sql, "SELECT * FROM business_lease WHERE name = '%s' ORDER BY slot",
-	    name);
-	token = test_sql_text(
-	    sql, "SELECT * FROM lock_token WHERE name = '%s' ORDER BY strategy",
-	    name);
-	assert_true(asprintf(&all, "lock:\n%slease:\n%stoken:\n%s", lock, lease,
-			     token) >= 0);
-	free(lock);
-	free(lease);
-	free(token);
-	return all;
-}
-
 uint64_t test_sql_status(struct test_sql *sql, const char *variable)
 {
 	uint64_t number = 0;

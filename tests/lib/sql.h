@@ -42,9 +42,6 @@ uint64_t test_sql_number(struct test_sql *sql, const char *format, ...)
 char *test_sql_text(struct test_sql *sql, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** Everything in the library's tables about @name, as one text. */
-char *test_sql_rows(struct test_sql *sql, const char *name);
-
 /** A counter of the server, e.g. "Questions". */
 uint64_t test_sql_status(struct test_sql *sql, const char *variable);
 

@@ -103,6 +103,9 @@ struct test_event {
 
 struct test_event test_event_new(void);
 void test_event_end(struct test_event *event);
+/** One that ends with its block. */
+#define TEST_EVENT(name)                                                       \
+	CASE_ENDS(test_event_end) struct test_event name = test_event_new()
 void test_event_set(struct test_event *event);
 
 /** For rowlock_on_lost(), with a struct test_event as @arg. */

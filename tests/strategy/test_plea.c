@@ -103,4 +103,17 @@ CASE_ON("another number is heard like a release", GROUND_PERMITS)
 	stop_pleading(&some);
 }
 
+CASE_ON("nobody waits for more than there are", GROUND_PERMITS)
+{
+	const char *name = test_name("fewer");
+	struct some had = some_of(0, name, 4, 2);
+	struct some some = some_of(1, name, 4, 3);
+
+	assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
+	assert_false(has_room(&some));
+	assert_done(rlk_permits_set(ground->beside, name, 2, &err));
+	assert_true(has_room(&some));
+	release(&had);
+}
+
 CASE_MAIN(test_main)

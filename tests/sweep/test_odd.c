@@ -290,12 +290,12 @@ static void switch_server(struct proxy *proxy, bool keep)
  * server behind the address is one that has never heard of us. */
 CASE("a lease is lost to a server that does not know it")
 {
+	TEST_EVENT(lost);
 	const char *name = test_name("failover");
 	TEST_PROXY(proxy, proxy_to(first_dsn));
-	struct rowlock_client *client = client_by(
-	    proxy, first_dsn, test_ttl_ms(3000), test_timeout_ms(5000));
-	struct rowlock *lock = test_lock(client, ROWLOCK_LEASE, 0, name);
-	struct test_event lost = test_event_new();
+	TEST_CLIENT(client, client_by(proxy, first_dsn, test_ttl_ms(3000),
+				      test_timeout_ms(5000)));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, 0, name));
 
 	rowlock_on_lost(lock, test_event_note, &lost);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -309,8 +309,6 @@ CASE("a lease is lost to a server that does not know it")
 	assert_ok(rowlock_acquire(lock, (uint64_t) test_patience_ms(), &err));
 	assert_true(is_leased(other_dsn, name));
 	assert_ok(rowlock_release(lock, &err));
-	test_end(lock, client);
-	test_event_end(&lost);
 }
 
 /* A proxy, or a floating address, leads new connections elsewhere while old

@@ -20,15 +20,21 @@
 #define LOOK_MOST_MS 20000
 #define SOMEBODY UINT64_MAX
 
-static inline struct rowlock_client *client_of(unsigned int waits)
+static inline struct rowlock_client *client_with(unsigned int waits,
+						 unsigned int flags)
 {
 	struct rowlock_client_options options = fake_options();
 
 	options.wait_connections = waits;
 	if (waits)
 		options.flags ^= ROWLOCK_POLL;
-	options.flags |= ROWLOCK_NO_HANDOVER;
+	options.flags |= ROWLOCK_NO_HANDOVER | flags;
 	return fake_client_with(&options);
+}
+
+static inline struct rowlock_client *client_of(unsigned int waits)
+{
+	return client_with(waits, 0);
 }
 
 /* One thread that uses one handle. */

@@ -185,7 +185,7 @@ FAKE("a release after an unknown end finds the lease that is there")
 FAKE("an acquire after an unknown end is no level of what may be gone")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct rowlock *other = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "job");
 	struct rowlock_run run = day();
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -195,7 +195,6 @@ FAKE("an acquire after an unknown end is no level of what may be gone")
 	fake_await(FAKE_RELEASE, 1);
 	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
 	assert_ok(rowlock_release(lock, &err));
-	fake_lock_end(other);
 }
 
 FAKE("one that waits for what may be gone is told so, and not of others")
@@ -369,7 +368,7 @@ FAKE("a claim that stays unknown counts once")
 FAKE("what cannot be served is refused")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct rowlock *row = fake_lock(client, ROWLOCK_ROW, 0, "row");
+	FAKE_LOCK(row, client, ROWLOCK_ROW, 0, "row");
 	struct rowlock_run bad[] = { day(), day(), day(), day(), day() };
 	struct rowlock_run run = day();
 
@@ -403,7 +402,6 @@ FAKE("what cannot be served is refused")
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_release(row, &err));
-	fake_lock_end(row);
 }
 
 FAKE("a success that the run's own transaction noted stays")
@@ -459,6 +457,25 @@ FAKE("execute ends a failed run once, whatever its release")
 	assert_int_equal(fake_job.code, 5);
 }
 
+static int note_and_fail(struct rowlock *lock, void *arg)
+{
+	(void) lock;
+	(void) arg;
+	fake_job.succeeded = true;
+	return 5;
+}
+
+/* A later failure of the function changes nothing. */
+FAKE("execute succeeds once the function's own transaction has noted it")
+{
+	FAKE_CLIENT();
+	const struct rowlock_run window = day();
+
+	assert_ok(rowlock_execute_once(client, "job", NULL, &window, 0,
+				       note_and_fail, NULL, &err));
+	assert_int_equal(fake_job.code, 0);
+}
+
 static int work_and_hold_on(struct rowlock *lock, void *arg)
 {
 	(void) arg;
@@ -494,8 +511,7 @@ FAKE("execute gives back no level of another handle")
 	const struct rowlock_run window = day();
 	struct rowlock_options options = { .size = sizeof(options),
 					   .flags = ROWLOCK_OWNER_THREAD };
-	struct rowlock *other =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, "job");
 
 	assert_code(rowlock_execute_once(client, "job", &options, &window, 0,
 					 work_and_hold_by_another, other, &err),
@@ -503,7 +519,6 @@ FAKE("execute gives back no level of another handle")
 	assert_true(rowlock_held(other));
 	assert_false(fake_job.succeeded);
 	assert_ok(rowlock_release(other, &err));
-	fake_lock_end(other);
 }
 
 static void end_and_break(struct rowlock *lock, void *arg)

@@ -75,12 +75,10 @@ FAKE("the host's name is made printable")
 	};
 
 	for (size_t i = 0; i < TEST_SIZE(hosts); i++) {
-		struct rowlock_client *client;
 
 		host_name = hosts[i].name;
-		client = fake_client();
+		FAKE_CLIENT();
 		assert_string_equal(client->host, hosts[i].is);
-		fake_client_end(client);
 	}
 	host_name = "host";
 }
@@ -258,12 +256,11 @@ FAKE("strings and sizes are copied")
 	char dsn[] = "host=fake";
 	char program[] = "worker";
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
 
 	options.dsn = dsn;
 	options.program = program;
 	options.row_idle_ms = 2001;
-	client = fake_client_with(&options);
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
 	memset(dsn, 'x', sizeof(dsn) - 1);
 	memset(program, 'x', sizeof(program) - 1);
 	assert_string_equal(client->target.sources.dsn, "host=fake");
@@ -275,19 +272,16 @@ FAKE("strings and sizes are copied")
 	assert_int_equal(client->bays[RLK_BAY_ROW].profile.exact_wait_s, 2);
 	assert_false(client->bays[RLK_BAY_ROW].profile.autocommit);
 	assert_true(client->bays[RLK_BAY_COMMIT].profile.autocommit);
-	fake_client_end(client);
 }
 
 /* Else each of its waits would be taken back. */
 FAKE("wait for a row ends within a call's time")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
 
 	options.call_timeout_ms = 1999;
-	client = fake_client_with(&options);
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
 	assert_int_equal(client->bays[RLK_BAY_ROW].profile.exact_wait_s, 1);
-	fake_client_end(client);
 }
 
 FAKE("a server that cannot serve is refused at once")

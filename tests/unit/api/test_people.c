@@ -177,10 +177,9 @@ FAKE("wrong options are refused")
 FAKE("a break ends the connection that keeps the bell")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
 
 	options.flags ^= ROWLOCK_POLL;
-	client = fake_client_with(&options);
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
 	fake_session_add(77);
 	fake_lease_add("job", 7, 77);
 	/* Nobody has the bell. */
@@ -198,7 +197,6 @@ FAKE("a break ends the connection that keeps the bell")
 	assert_int_equal(fake_count(FAKE_KILL), 1);
 	assert_true(fake_call(FAKE_KILL, 0).id == UINT64_MAX);
 	assert_int_equal(fake_bell("job"), 0);
-	fake_client_end(client);
 }
 
 /* ---------------------------------------------------------------- break */
@@ -294,16 +292,14 @@ FAKE("nothing is collected where many write")
 	struct rowlock_reap_result result = { .size = sizeof(result) };
 
 	for (int i = 0; i < 2; i++) {
-		struct rowlock_client *client;
 
 		fake_server.galera = i == 0;
 		fake_server.multi_primary = i == 1;
-		client = settled_client();
+		FAKE_CLIENT_AS(client, settled_client());
 		fake_tokens_old(2);
 		assert_ok(rowlock_reap(client, NULL, &result, &err));
 		assert_int_equal(result.tokens, 0);
 		assert_int_equal(fake_tokens_left(), 2);
-		fake_client_end(client);
 	}
 	fake_server.multi_primary = false;
 }
@@ -391,7 +387,6 @@ FAKE("a reaper that fails says so once")
 FAKE("a reaper among many reaps rarely")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
 	int64_t began;
 
 	options.reap_interval_ms = 1000;
@@ -404,13 +399,12 @@ FAKE("a reaper among many reaps rarely")
 					  .mysql = 1142 });
 	for (uint64_t id = 1; id <= 40; id++)
 		fake_session_add(id);
-	client = fake_client_with(&options);
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
 	advance_until(FAKE_SESSIONS, 1);
 	began = fake_now();
 	advance_until(FAKE_SESSIONS, 2);
 	/* 40 intervals, less a quarter at most. */
 	assert_true(fake_now() - began >= 25000);
-	fake_client_end(client);
 }
 
 CASE_MAIN(case_main)

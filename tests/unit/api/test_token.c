@@ -28,17 +28,14 @@ FAKE("a token is drawn once for each hold")
 							    ROWLOCK_ROW };
 
 	for (size_t i = 0; i < TEST_SIZE(strategies); i++) {
-		struct rowlock_client *client;
-		struct rowlock *a;
-		struct rowlock *b;
 		uint64_t last = 0;
 
 		fake_setup(state);
-		client = fake_client();
-		a = fake_lock(client, strategies[i], ROWLOCK_OWNER_THREAD,
-			      "job");
-		b = fake_lock(client, strategies[i], ROWLOCK_OWNER_THREAD,
-			      "job");
+		FAKE_CLIENT();
+		FAKE_LOCK(a, client, strategies[i], ROWLOCK_OWNER_THREAD,
+			  "job");
+		FAKE_LOCK(b, client, strategies[i], ROWLOCK_OWNER_THREAD,
+			  "job");
 		for (unsigned int hold = 1; hold <= 3; hold++) {
 			assert_ok(rowlock_acquire(a, 0, &err));
 			assert_ok(rowlock_acquire(b, 0, &err));
@@ -50,9 +47,6 @@ FAKE("a token is drawn once for each hold")
 			assert_ok(rowlock_release(b, &err));
 			assert_ok(rowlock_release(a, &err));
 		}
-		fake_lock_end(a);
-		fake_lock_end(b);
-		fake_client_end(client);
 	}
 }
 
@@ -93,14 +87,11 @@ FAKE("a server that has lost the tokens is told of them")
 	};
 
 	for (size_t i = 0; i < TEST_SIZE(ways); i++) {
-		struct rowlock_client *client;
-		struct rowlock *lock;
 		uint64_t last = 0;
 
 		fake_setup(state);
-		client = fake_client();
-		lock =
-		    fake_lock(client, ways[i].strategy, ways[i].flags, "job");
+		FAKE_CLIENT();
+		FAKE_LOCK(lock, client, ways[i].strategy, ways[i].flags, "job");
 		for (unsigned int hold = 0; hold < 3; hold++) {
 			assert_ok(rowlock_acquire(lock, 0, &err));
 			assert_true(token_of(lock) > last);
@@ -117,7 +108,6 @@ FAKE("a server that has lost the tokens is told of them")
 		assert_true(token_of(lock) > last);
 		assert_int_equal(fake_count(FAKE_RAISE), 2);
 		assert_ok(rowlock_release(lock, &err));
-		fake_end(lock, client);
 	}
 }
 
@@ -285,20 +275,16 @@ FAKE("a token with the grant is there, or there is no hold")
 FAKE("a token with the grant takes the bell, too")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock *lock;
 
 	options.wait_connections = 4;
 	options.flags ^= ROWLOCK_POLL;
-	client = fake_client_with(&options);
-	lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 0);
 	assert_true(fake_bell("job") != 0);
 	assert_ok(rowlock_release(lock, &err));
 	assert_true(fake_bell("job") == 0);
-	fake_end(lock, client);
 }
 
 static void packet_of_one_that_does_not_pass(const struct fake_answer *answer,

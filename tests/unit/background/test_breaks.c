@@ -127,8 +127,7 @@ static bool job_is_free(void *arg)
 
 FAKE("an own row is ended without a look who has it")
 {
-	FAKE_CLIENT();
-	FAKE_LOCK(lock, client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	FAKE_LOCK(next, client, ROWLOCK_ROW, 0, "job");
 	FAKE_PERSON(bob);
 	_Atomic int told = 0;

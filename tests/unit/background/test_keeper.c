@@ -283,14 +283,11 @@ FAKE("failing beats are tried until the deadline")
 FAKE("an answer for a session that is over counts for no other")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock *lock;
-	struct rowlock *next;
 
 	options.ttl_ms = 3000;
-	client = fake_client_with(&options);
-	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	next = fake_lock(client, ROWLOCK_LEASE, 0, "next");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(next, client, ROWLOCK_LEASE, 0, "next");
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_always(FAKE_BEAT, (struct fake_answer){ .given = true,
 						     .skip = true,
@@ -311,9 +308,6 @@ FAKE("an answer for a session that is over counts for no other")
 	assert_true(fake_call(FAKE_BEAT, 3).id == fake_call(FAKE_OPEN, 1).id);
 	assert_int_equal(rowlock_held(next), 1);
 	assert_ok(rowlock_release(next, &err));
-	fake_lock_end(next);
-	fake_lock_end(lock);
-	fake_client_end(client);
 }
 
 FAKE("the keeper beats only while there is a session")

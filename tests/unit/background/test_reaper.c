@@ -39,10 +39,9 @@ FAKE("a pass behind a whole one looks at all")
 
 FAKE("while another reaps a client only looks")
 {
-	struct rowlock_client *client;
 
 	fake_claim_elsewhere(true);
-	client = reaper();
+	FAKE_CLIENT_AS(client, reaper());
 	fake_pass_await(FAKE_CLAIM_LOOK, 4);
 	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 0);
 	assert_int_equal(fake_count(FAKE_SESSIONS), 0);
@@ -50,7 +49,6 @@ FAKE("while another reaps a client only looks")
 	fake_claim_elsewhere(false);
 	fake_pass_await(FAKE_SESSIONS, 1);
 	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 1);
-	fake_client_end(client);
 }
 
 FAKE("whose turn it is goes on")
@@ -84,32 +82,28 @@ FAKE("a turn that another has taken is over")
 
 FAKE("an account that may not claim reaps all the same")
 {
-	struct rowlock_client *client;
 
 	fake_always(FAKE_CLAIM_TAKE,
 		    (struct fake_answer){ .given = true,
 					  .skip = true,
 					  .result = RLK_REFUSED,
 					  .mysql = 1142 });
-	client = reaper();
+	FAKE_CLIENT_AS(client, reaper());
 	fake_pass_await(FAKE_SESSIONS, 2);
 	/* It was asked for once. */
 	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 1);
-	fake_client_end(client);
 }
 
 FAKE("a lost race for the turn is no error")
 {
-	struct rowlock_client *client;
 
 	fake_next(FAKE_CLAIM_TAKE,
 		  (struct fake_answer){
 		      .given = true, .skip = true, .result = RLK_CONFLICT });
-	client = reaper();
+	FAKE_CLIENT_AS(client, reaper());
 	fake_pass_await(FAKE_CLAIM_TAKE, 1);
 	assert_int_equal(fake_count(FAKE_SESSIONS), 0);
 	fake_pass_await(FAKE_SESSIONS, 1);
-	fake_client_end(client);
 }
 
 /* A person wants it now. */

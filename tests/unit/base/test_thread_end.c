@@ -361,8 +361,8 @@ static void *fork_owing(void *arg)
 /* Another thread is just being told of when this one forks. */
 CASE("a child neither waits for its parent nor tells it")
 {
-	struct test_event told = test_event_new();
-	struct test_event go = test_event_new();
+	TEST_EVENT(told);
+	TEST_EVENT(go);
 	struct ends *ends = start();
 	struct forker forker = { .parents = ends };
 	pthread_t thread;
@@ -380,8 +380,6 @@ CASE("a child neither waits for its parent nor tells it")
 	pthread_join(thread, NULL);
 	assert_int_equal(ends->count, 1);
 	stop(ends);
-	test_event_end(&told);
-	test_event_end(&go);
 }
 #endif
 

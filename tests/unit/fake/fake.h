@@ -324,8 +324,9 @@ static inline void fake_lock_endp(struct rowlock **lock)
 /** Declarations of what ends with its block, the last one first. */
 #define FAKE_CLIENT_AS(name, made)                                             \
 	_cleanup_(fake_client_endp) struct rowlock_client *name = made
-#define FAKE_LOCK(lock, ...)                                                   \
-	_cleanup_(fake_lock_endp) struct rowlock *lock = fake_lock(__VA_ARGS__)
+#define FAKE_LOCK_AS(name, made)                                               \
+	_cleanup_(fake_lock_endp) struct rowlock *name = made
+#define FAKE_LOCK(name, ...) FAKE_LOCK_AS(name, fake_lock(__VA_ARGS__))
 #define FAKE_PERSON(name)                                                      \
 	_cleanup_(fake_person_endp) struct fake_person *name = fake_person()
 /** As most cases begin: @client, and @lock, its handle of "job". */

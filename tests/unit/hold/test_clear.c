@@ -194,12 +194,10 @@ FAKE("an observer waits for a TTL without a beat")
 FAKE("an observer starts anew with each beat")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock *lock;
 
 	options.flags |= ROWLOCK_OBSERVE_BEATS;
-	client = fake_client_with(&options);
-	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 	stranger_takes_it();
 	fake_session_expire(77);
 	for (int i = 0; i < 4; i++) {
@@ -209,7 +207,6 @@ FAKE("an observer starts anew with each beat")
 	}
 	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
 	assert_int_equal(fake_lease("job"), 7);
-	fake_end(lock, client);
 }
 
 /* The look was under way for longer than a TTL: all that its answer proves is
@@ -217,13 +214,11 @@ FAKE("an observer starts anew with each beat")
 FAKE("an observer counts from the answer that showed the beat")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock *lock;
 
 	options.flags |= ROWLOCK_OBSERVE_BEATS;
 	options.call_timeout_ms = 60000;
-	client = fake_client_with(&options);
-	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 	stranger_takes_it();
 	fake_next(FAKE_LOOK, (struct fake_answer){ .ms = SILENT_MS - 1000 });
 	assert_code(try_once(lock), ROWLOCK_EBUSY, NULL);
@@ -232,7 +227,6 @@ FAKE("an observer counts from the answer that showed the beat")
 	assert_int_equal(fake_count(FAKE_EVICT_SILENT), 0);
 	fake_advance(1000);
 	assert_int_equal(try_once(lock), 0);
-	fake_end(lock, client);
 }
 
 static bool has_jumped(void *arg)
@@ -405,12 +399,10 @@ FAKE("a waiter looks again when the maximum is over")
 FAKE("an observer waits for the whole maximum")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock *lock;
 
 	options.flags |= ROWLOCK_OBSERVE_BEATS;
-	client = fake_client_with(&options);
-	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 	stranger_takes_it();
 	/* Over by the server's clock, which does not count. */
 	fake_lease_maximum("job", 0);
@@ -424,19 +416,16 @@ FAKE("an observer waits for the whole maximum")
 	assert_int_equal(fake_count(FAKE_SWEEP_EXPIRED), 0);
 	assert_true(fake_call(FAKE_RELEASE, 0).attempt == 7);
 	assert_true(fake_session_there(77));
-	fake_end(lock, client);
 }
 
 FAKE("an observer that cannot look leaves it alone")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock *lock;
 
 	packets_are_refused();
 	options.flags |= ROWLOCK_OBSERVE_BEATS;
-	client = fake_client_with(&options);
-	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 	/* Dead, but who has not looked does not know. */
 	fake_lease_add("job", 7, 77);
 	fake_next(FAKE_LOOK, (struct fake_answer){ .given = true,
@@ -450,7 +439,6 @@ FAKE("an observer that cannot look leaves it alone")
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 3);
 	assert_int_equal(fake_count(FAKE_LOOK), 2);
 	assert_int_equal(try_once(lock), 0);
-	fake_end(lock, client);
 }
 
 FAKE("an eviction that is refused leaves the holder")

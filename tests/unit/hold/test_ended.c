@@ -36,13 +36,12 @@ FAKE("a hold ends at its maximum")
 							    ROWLOCK_ROW };
 
 	for (size_t i = 0; i < TEST_SIZE(strategies); i++) {
-		struct rowlock_client *client;
-		struct rowlock *lock;
-		struct test_event told = test_event_new();
+		TEST_EVENT(told);
 
 		fake_setup(state);
-		client = fake_client();
-		lock = lock_with_maximum(client, strategies[i], 2000);
+		FAKE_CLIENT();
+		FAKE_LOCK_AS(lock,
+			     lock_with_maximum(client, strategies[i], 2000));
 		rowlock_on_lost(lock, test_event_note, &told);
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		/* A tenth is kept back for clocks that differ. */
@@ -59,15 +58,13 @@ FAKE("a hold ends at its maximum")
 		fake_pass_until(is_free, NULL);
 		assert_ok(rowlock_acquire(lock, 0, &err));
 		assert_ok(rowlock_release(lock, &err));
-		fake_end(lock, client);
-		test_event_end(&told);
 	}
 }
 
 FAKE("the maximum counts from the first sending")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
+	FAKE_CLIENT();
+	FAKE_LOCK_AS(lock, lock_with_maximum(client, ROWLOCK_LEASE, 2000));
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
 						      .result = RLK_UNCLEAR,
@@ -76,14 +73,13 @@ FAKE("the maximum counts from the first sending")
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(rowlock_remaining_ms(lock), 1000);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 /* Earlier questions, which were refused, have nothing to do with it. */
 FAKE("the maximum of a wait counts from its last question")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
+	FAKE_CLIENT();
+	FAKE_LOCK_AS(lock, lock_with_maximum(client, ROWLOCK_LEASE, 20000));
 	struct fake_person *bob = fake_person();
 
 	fake_session_add(7);
@@ -96,15 +92,14 @@ FAKE("the maximum of a wait counts from its last question")
 	assert_in_range(rowlock_remaining_ms(lock), 16000, 18000);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* Until it is known what became of the first sending, its row counts: nobody
  * merely looks, as he would see the name held by that very row. */
 FAKE("a conflict between does not move the maximum")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 20000);
+	FAKE_CLIENT();
+	FAKE_LOCK_AS(lock, lock_with_maximum(client, ROWLOCK_LEASE, 20000));
 	struct fake_person *bob = fake_person();
 	int64_t sent_ms = fake_now();
 
@@ -127,13 +122,12 @@ FAKE("a conflict between does not move the maximum")
 			 sent_ms + 18000 - fake_now());
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE("a grant whose maximum is over is given back")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
+	FAKE_CLIENT();
+	FAKE_LOCK_AS(lock, lock_with_maximum(client, ROWLOCK_LEASE, 2000));
 	struct fake_person *bob = fake_person();
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
@@ -145,15 +139,14 @@ FAKE("a grant whose maximum is over is given back")
 	assert_true(rowlock_remaining_ms(lock) > 1700);
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, lock, 0), 0);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* A DELETE was sent for it: what still comes of that one, and who has seen its
  * row, shall not take the next one for it. */
 FAKE("an attempt that was given back is not asked for again")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
+	FAKE_CLIENT();
+	FAKE_LOCK_AS(lock, lock_with_maximum(client, ROWLOCK_LEASE, 2000));
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
@@ -163,13 +156,12 @@ FAKE("an attempt that was given back is not asked for again")
 		    fake_call(FAKE_ACQUIRE, 0).attempt);
 	assert_true(fake_lease("job") == fake_call(FAKE_ACQUIRE, 1).attempt);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 FAKE("a late grant that cannot be given back is removed")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = lock_with_maximum(client, ROWLOCK_LEASE, 2000);
+	FAKE_CLIENT();
+	FAKE_LOCK_AS(lock, lock_with_maximum(client, ROWLOCK_LEASE, 2000));
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 1800 });
 	fake_next(FAKE_RELEASE, (struct fake_answer){ .given = true,
@@ -179,17 +171,16 @@ FAKE("a late grant that cannot be given back is removed")
 		    ROWLOCK_ECONNECT, &err);
 	assert_non_null(strstr(err.message, "no answer"));
 	fake_pass_until(is_free, NULL);
-	fake_end(lock, client);
 }
 
 /* --------------------------------------------------------------- break */
 
 FAKE("a break is known by the next beat and ends only that one")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
-	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
-	_cleanup_(test_event_end) struct test_event told = test_event_new();
+	TEST_EVENT(told);
+	FAKE_CLIENT();
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "a");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "b");
 
 	rowlock_on_lost(a, test_event_note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -209,18 +200,15 @@ FAKE("a break is known by the next beat and ends only that one")
 	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);
 	assert_non_null(strstr(err.message, "broken"));
 	assert_ok(rowlock_release(b, &err));
-	fake_lock_end(a);
-	fake_lock_end(b);
-	fake_client_end(client);
 }
 
 /* It was acquired while the look was under way, which does not show it. */
 FAKE("a break ends no lease that came after the look")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
-	struct rowlock *b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
-	_cleanup_(test_event_end) struct test_event told = test_event_new();
+	TEST_EVENT(told);
+	FAKE_CLIENT();
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "a");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "b");
 
 	rowlock_on_lost(a, test_event_note, &told);
 	assert_ok(rowlock_acquire(a, 0, &err));
@@ -238,9 +226,6 @@ FAKE("a break ends no lease that came after the look")
 	assert_int_equal(rowlock_held(b), 1);
 	assert_ok(rowlock_release(b, &err));
 	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);
-	fake_lock_end(a);
-	fake_lock_end(b);
-	fake_client_end(client);
 }
 
 FAKE("verify knows at once")
@@ -263,15 +248,12 @@ FAKE("a break while the grant is on its way is known, too")
 {
 	struct rowlock_client_options options = fake_options();
 	struct fake_person *bob = fake_person();
-	_cleanup_(test_event_end) struct test_event told = test_event_new();
-	struct rowlock_client *client;
-	struct rowlock *a;
-	struct rowlock *b;
+	TEST_EVENT(told);
 
 	options.call_timeout_ms = 60000;
-	client = fake_client_with(&options);
-	a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
-	b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "a");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "b");
 	assert_ok(rowlock_acquire(a, 0, &err));
 	/* Granted, then broken, and only then do we hear of the grant: the
 	 * count of breaks was seen before. */
@@ -294,9 +276,6 @@ FAKE("a break while the grant is on its way is known, too")
 	assert_code(fake_ask(bob, FAKE_DO_RELEASE, b, 0), ROWLOCK_ELOST, NULL);
 	assert_code(rowlock_release(a, &err), ROWLOCK_ELOST, &err);
 	fake_person_end(bob);
-	fake_lock_end(a);
-	fake_lock_end(b);
-	fake_client_end(client);
 }
 
 FAKE("a break by us ends anybody's hold")

@@ -45,22 +45,21 @@ static void expect_free(struct rowlock_client *client)
 
 FAKE("the name is nobody's until its time is over")
 {
-	struct rowlock_client *client = client_with_session();
-	struct rowlock *lock = keeping_lock(client);
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, keeping_lock(client));
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_count(FAKE_KEEP_TAKE), 1);
 	assert_code(rowlock_acquire(lock, 0, &err), ROWLOCK_EBUSY, &err);
-	fake_end(lock, client);
 }
 
 /* The first sending may have released it: then the row went when its time was
  * over. */
 FAKE("a release that was not answered does not call it lost")
 {
-	struct rowlock_client *client = client_with_session();
-	struct rowlock *lock = keeping_lock(client);
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, keeping_lock(client));
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	fake_lease_remove("job");
@@ -68,7 +67,6 @@ FAKE("a release that was not answered does not call it lost")
 		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
 	assert_code(rowlock_release(lock, &err), ROWLOCK_EUNKNOWN, &err);
 	assert_int_equal(fake_count(FAKE_KEEP_RELEASE), 2);
-	fake_end(lock, client);
 }
 
 /* A wait has its time for all that comes with the grant. */
@@ -77,8 +75,8 @@ FAKE("a keep without an answer is a wait that timed out")
 	static const enum fake_op steps[] = { FAKE_OPEN, FAKE_KEEP_TAKE };
 
 	for (size_t i = 0; i < TEST_SIZE(steps); i++) {
-		struct rowlock_client *client = client_with_session();
-		struct rowlock *lock = keeping_lock(client);
+		FAKE_CLIENT_AS(client, client_with_session());
+		FAKE_LOCK_AS(lock, keeping_lock(client));
 		struct fake_person *bob = fake_person();
 		unsigned int before = fake_count(steps[i]);
 
@@ -92,7 +90,6 @@ FAKE("a keep without an answer is a wait that timed out")
 		assert_int_equal(rowlock_held(lock), 0);
 		expect_free(client);
 		fake_person_end(bob);
-		fake_end(lock, client);
 	}
 }
 
@@ -108,8 +105,8 @@ static void cancel_at_the_keep(struct fake_person *bob, struct rowlock *lock)
 /* The grant was first. */
 FAKE("a cancel while the name is kept comes too late")
 {
-	struct rowlock_client *client = client_with_session();
-	struct rowlock *lock = keeping_lock(client);
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, keeping_lock(client));
 	struct fake_person *bob = fake_person();
 
 	cancel_at_the_keep(bob, lock);
@@ -123,13 +120,12 @@ FAKE("a cancel while the name is kept comes too late")
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE("a cancel ends an acquire whose grant is lost before it is kept")
 {
-	struct rowlock_client *client = client_with_session();
-	struct rowlock *lock = keeping_lock(client);
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, keeping_lock(client));
 	struct fake_person *bob = fake_person();
 
 	cancel_at_the_keep(bob, lock);
@@ -139,15 +135,14 @@ FAKE("a cancel ends an acquire whose grant is lost before it is kept")
 	assert_int_equal(rowlock_held(lock), 0);
 	expect_free(client);
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* Its row may be there since it was sent: its time counts from then, not from
  * the answer. */
 FAKE("a hold is no longer good than its keep")
 {
-	struct rowlock_client *client = client_with_session();
-	struct rowlock *lock = keeping_lock(client);
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, keeping_lock(client));
 	int64_t t0 = fake_now(), until;
 
 	fake_next(FAKE_OPEN, (struct fake_answer){ .creep_ms = 4000 });
@@ -157,7 +152,6 @@ FAKE("a hold is no longer good than its keep")
 	rlk_mutex_unlock(&client->mutex);
 	assert_int_equal(until, t0 + AT_LEAST_MS * 9 / 10);
 	assert_ok(rowlock_release(lock, &err));
-	fake_end(lock, client);
 }
 
 /* As sessions are, whatever their number and their ends. */
@@ -194,8 +188,8 @@ FAKE("keeps are beaten with the session, by one statement")
 /* Its session may live on, which says nothing of the keep. */
 FAKE("a keep that was evicted has lost its hold")
 {
-	struct rowlock_client *client = client_with_session();
-	struct rowlock *lock = keeping_lock(client);
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, keeping_lock(client));
 	_Atomic int losses = 0;
 
 	rowlock_on_lost(lock, fake_count_loss, &losses);
@@ -206,7 +200,6 @@ FAKE("a keep that was evicted has lost its hold")
 	assert_string_equal(rowlock_lost_reason(lock),
 			    "its session was evicted as dead");
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
 static struct rowlock *delaying_lock(struct rowlock_client *client)
@@ -222,8 +215,8 @@ static struct rowlock *delaying_lock(struct rowlock_client *client)
 
 FAKE("a delay is for losses only")
 {
-	struct rowlock_client *client = client_with_session();
-	struct rowlock *lock = delaying_lock(client);
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, delaying_lock(client));
 	uint64_t keep;
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -232,7 +225,6 @@ FAKE("a delay is for losses only")
 	assert_int_equal(fake_count(FAKE_KEEP_RELEASE), 0);
 	assert_false(fake_session_there(keep));
 	expect_free(client);
-	fake_end(lock, client);
 }
 
 /* Nothing is done, and that is not known; it takes @ms. */
@@ -246,8 +238,8 @@ static struct fake_answer no_answer_for(uint64_t ms)
 /* The DELETE has no answer in the call's time. */
 FAKE("the chores remove a released lock that delays, and its keep")
 {
-	struct rowlock_client *client = client_with_session();
-	struct rowlock *lock = delaying_lock(client);
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, delaying_lock(client));
 	unsigned int before;
 	uint64_t keep;
 
@@ -260,7 +252,6 @@ FAKE("the chores remove a released lock that delays, and its keep")
 	assert_false(fake_session_there(keep));
 	assert_int_equal(fake_count(FAKE_KEEP_RELEASE), 0);
 	expect_free(client);
-	fake_end(lock, client);
 }
 
 /* The chores are busy, so the row is left to the end of the client. */

@@ -47,7 +47,7 @@ static void told_end(struct told *told)
  * one has run, so have those. */
 static void flush(struct rowlock_client *client)
 {
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "flush");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "flush");
 	_cleanup_(told_end) struct told told = told_new();
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -56,13 +56,11 @@ static void flush(struct rowlock_client *client)
 	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
 	assert_event(&told.event, "the lost callback: it has run %u times",
 		     told.count);
-	fake_lock_end(lock);
 }
 
 FAKE("a callback runs once for a lost hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	_cleanup_(told_end) struct told told = told_new();
 
 	rowlock_on_lost(lock, note, &told);
@@ -86,13 +84,11 @@ FAKE("a callback runs once for a lost hold")
 	assert_event(&told.event, "the lost callback: it has run %u times",
 		     told.count);
 	assert_int_equal(told.count, 2);
-	fake_end(lock, client);
 }
 
 FAKE("a release calls nobody")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	_cleanup_(told_end) struct told told = told_new();
 
 	rowlock_on_lost(lock, note, &told);
@@ -104,15 +100,12 @@ FAKE("a release calls nobody")
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	flush(client);
 	assert_int_equal(told.count, 0);
-	fake_end(lock, client);
 }
 
 /* Both ends of the return: before, the caller may never see the hold. */
 FAKE("a loss is told when its acquire returns")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock =
-	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT, "job");
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_TOKEN_WITH_GRANT);
 	_cleanup_(told_end) struct told told = told_new();
 	uint64_t token;
 
@@ -135,13 +128,11 @@ FAKE("a loss is told when its acquire returns")
 	flush(client);
 	assert_int_equal(told.count, 1);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-	fake_end(lock, client);
 }
 
 FAKE("a callback that comes late is called once")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	_cleanup_(told_end) struct told told = told_new();
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -153,7 +144,6 @@ FAKE("a callback that comes late is called once")
 	rowlock_on_lost(lock, note, &told);
 	flush(client);
 	assert_int_equal(told.count, 1);
-	fake_end(lock, client);
 }
 
 FAKE("every handle of a hold is told")
@@ -203,7 +193,7 @@ static void use_and_free(struct rowlock *lock, void *arg)
 
 FAKE("a callback may free its lock but not the client")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	_cleanup_(told_end) struct told told = told_new();
 
@@ -216,7 +206,6 @@ FAKE("a callback may free its lock but not the client")
 		     told.count);
 	assert_int_equal(told.count, 2);
 	assert_code(told.code, ROWLOCK_EHELD, NULL);
-	fake_client_end(client);
 }
 
 static void free_all(struct rowlock *lock, void *arg)
@@ -234,7 +223,7 @@ static void free_all(struct rowlock *lock, void *arg)
 
 FAKE("a callback releases what its handle owns")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock =
 	    fake_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	_cleanup_(told_end) struct told told = told_new();
@@ -248,7 +237,6 @@ FAKE("a callback releases what its handle owns")
 		     told.count);
 	assert_int_equal(told.count, 2);
 	assert_code(told.code, ROWLOCK_EINVAL, NULL);
-	fake_client_end(client);
 }
 
 static void linger(struct rowlock *lock, void *arg)
@@ -269,7 +257,7 @@ static bool sleeps_or_has_ended(void *arg)
 
 FAKE("free waits for a callback that is running")
 {
-	struct rowlock_client *client = fake_client();
+	FAKE_CLIENT();
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	_cleanup_(told_end) struct told told = told_new();
 
@@ -286,14 +274,13 @@ FAKE("free waits for a callback that is running")
 	assert_ok(fake_hear(told.other, &err));
 	assert_true(told.others_waits);
 	fake_person_end(told.other);
-	fake_client_end(client);
 }
 
 FAKE("a callback that replaces one not yet run is told")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_CLIENT();
+	FAKE_LOCK(busy, client, ROWLOCK_LEASE, 0, "busy");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 	struct told first = told_new();
 	struct told old = told_new();
 	struct told new = told_new();
@@ -315,9 +302,6 @@ FAKE("a callback that replaces one not yet run is told")
 	assert_int_equal(old.count, 0);
 	assert_int_equal(new.count, 1);
 	fake_person_end(first.other);
-	fake_lock_end(busy);
-	fake_lock_end(lock);
-	fake_client_end(client);
 	told_end(&first);
 	told_end(&old);
 	told_end(&new);
@@ -335,10 +319,10 @@ static void lose(struct rowlock *lock, const char *name)
  * lost, with a third one's between them. */
 FAKE("each loss is told once however late")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
-	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
-	struct rowlock *third = fake_lock(client, ROWLOCK_LEASE, 0, "third");
+	FAKE_CLIENT();
+	FAKE_LOCK(busy, client, ROWLOCK_LEASE, 0, "busy");
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_LOCK(third, client, ROWLOCK_LEASE, 0, "third");
 	struct told first = told_new();
 	struct told twice = told_new();
 	struct told once = told_new();
@@ -359,10 +343,6 @@ FAKE("each loss is told once however late")
 	assert_int_equal(twice.count, 2);
 	assert_int_equal(once.count, 1);
 	fake_person_end(first.other);
-	fake_lock_end(busy);
-	fake_lock_end(lock);
-	fake_lock_end(third);
-	fake_client_end(client);
 	told_end(&first);
 	told_end(&twice);
 	told_end(&once);
@@ -370,8 +350,8 @@ FAKE("each loss is told once however late")
 
 FAKE("a handle that waits to be told may be freed")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *busy = fake_lock(client, ROWLOCK_LEASE, 0, "busy");
+	FAKE_CLIENT();
+	FAKE_LOCK(busy, client, ROWLOCK_LEASE, 0, "busy");
 	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
 	struct told first = told_new();
 	struct told told = told_new();
@@ -388,7 +368,6 @@ FAKE("a handle that waits to be told may be freed")
 	flush(client);
 	assert_int_equal(told.count, 0);
 	fake_person_end(first.other);
-	fake_end(busy, client);
 	told_end(&first);
 	told_end(&told);
 }

@@ -318,8 +318,8 @@ _Static_assert(sizeof(struct rowlock_client) < 16384,
 /* The hold, and a ticket for each of the two: the rest is there. */
 FAKE("a lone pair takes three allocations")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = acquired(client, 0);
+	FAKE_CLIENT();
+	FAKE_LOCK_AS(lock, acquired(client, 0));
 	long before;
 
 	assert_int_equal(rowlock_release(lock, NULL), 0);
@@ -327,7 +327,6 @@ FAKE("a lone pair takes three allocations")
 	assert_int_equal(rowlock_acquire(lock, 0, NULL), 0);
 	assert_int_equal(rowlock_release(lock, NULL), 0);
 	assert_in_range(fake_memory_made() - before, 1, 3);
-	fake_end(lock, client);
 }
 
 CASE_MAIN(case_main)

@@ -98,8 +98,7 @@ FAKE("a lock that is not reentrant says deadlock")
 
 FAKE("another thread neither enters nor releases")
 {
-	FAKE_CLIENT();
-	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	FAKE_LOCK(mine, client, ROWLOCK_LEASE, 0, "job");
 	FAKE_PERSON(bob);
 
@@ -120,8 +119,7 @@ FAKE("another thread neither enters nor releases")
 
 FAKE("a handle that owns is released by any thread")
 {
-	FAKE_CLIENT();
-	FAKE_LOCK(lock, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE);
 	FAKE_LOCK(other, client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE, "job");
 	FAKE_PERSON(bob);
 

@@ -27,10 +27,9 @@ static bool nothing_is_lent(void *arg)
 
 FAKE("a hold is lost with its socket")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
-	_cleanup_(test_event_end) struct test_event event = test_event_new();
+	TEST_EVENT(event);
+	FAKE_JOB(ROWLOCK_ROW, 0);
+	FAKE_LOCK(other, client, ROWLOCK_ROW, 0, "other");
 
 	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -50,9 +49,6 @@ FAKE("a hold is lost with its socket")
 	assert_true(fake_row("job") != fake_call(FAKE_ACQUIRE, 1).conn);
 	assert_ok(rowlock_release(lock, &err));
 	assert_ok(rowlock_release(other, &err));
-	fake_lock_end(lock);
-	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 #define MANY 12
@@ -62,11 +58,10 @@ FAKE("holds that end together are told apart")
 {
 	struct rowlock_client_options options = fake_options();
 	struct test_event events[MANY];
-	struct rowlock_client *client;
 	struct rowlock *locks[MANY];
 	char names[MANY][16];
 
-	client = fake_client_with(&options);
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
 	for (int i = 0; i < MANY; i++) {
 		snprintf(names[i], sizeof(names[i]), "job-%d", i);
 		locks[i] = fake_lock(client, ROWLOCK_ROW, 0, names[i]);
@@ -89,16 +84,14 @@ FAKE("holds that end together are told apart")
 		test_event_end(&events[i]);
 	}
 	assert_int_equal(client->stray_ends, 0);
-	fake_client_end(client);
 }
 
 /* Its socket is watched since the first hold. */
 FAKE("a second hold on a connection is lost with it")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	struct rowlock *other = fake_lock(client, ROWLOCK_ROW, 0, "other");
-	_cleanup_(test_event_end) struct test_event event = test_event_new();
+	TEST_EVENT(event);
+	FAKE_JOB(ROWLOCK_ROW, 0);
+	FAKE_LOCK(other, client, ROWLOCK_ROW, 0, "other");
 
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_ok(rowlock_release(lock, &err));
@@ -110,9 +103,6 @@ FAKE("a second hold on a connection is lost with it")
 		     rowlock_name(other),
 		     (unsigned long long) rowlock_remaining_ms(other));
 	assert_int_equal(rowlock_held(other), 0);
-	fake_lock_end(lock);
-	fake_lock_end(other);
-	fake_client_end(client);
 }
 
 static bool end_was_seen(void *arg)
@@ -181,9 +171,8 @@ FAKE("a late answer to a verify counts from its question")
 
 FAKE("a failed ping loses the hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	_cleanup_(test_event_end) struct test_event event = test_event_new();
+	TEST_EVENT(event);
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -195,7 +184,6 @@ FAKE("a failed ping loses the hold")
 	assert_int_equal(rowlock_held(lock), 0);
 	fake_until(nothing_is_lent, NULL);
 	assert_int_equal(fake_row("job"), 0);
-	fake_end(lock, client);
 }
 
 static bool only_the_keeper_has_control(void *arg)
@@ -206,9 +194,8 @@ static bool only_the_keeper_has_control(void *arg)
 
 FAKE("a hanging ping loses the hold")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	_cleanup_(test_event_end) struct test_event event = test_event_new();
+	TEST_EVENT(event);
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -231,7 +218,6 @@ FAKE("a hanging ping loses the hold")
 	fake_await(FAKE_FENCE, 1);
 	assert_true(fake_call(FAKE_FENCE, 0).id ==
 		    fake_call(FAKE_ACQUIRE, 0).conn);
-	fake_end(lock, client);
 }
 
 /* It stands still: the hold may outlast that. */
@@ -261,13 +247,11 @@ FAKE("a server that answers nobody ends no hold")
 FAKE("a verify without an answer ends no hold")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
 	struct fake_person *bob = fake_person();
-	struct rowlock *lock;
 
 	options.call_timeout_ms = 100;
-	client = fake_client_with(&options);
-	lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(lock, client, ROWLOCK_ROW, 0, "job");
 	assert_ok(fake_ask(bob, FAKE_DO_ACQUIRE, lock, 0));
 	fake_always(FAKE_PING, (struct fake_answer){ .wait = true });
 	fake_next(FAKE_CONFIRM, (struct fake_answer){ .wait = true });
@@ -286,14 +270,12 @@ FAKE("a verify without an answer ends no hold")
 	fake_let(FAKE_PING);
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 FAKE("a hold that nobody answers for ends at its deadline")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	_cleanup_(test_event_end) struct test_event event = test_event_new();
+	TEST_EVENT(event);
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -306,7 +288,6 @@ FAKE("a hold that nobody answers for ends at its deadline")
 	fake_advance(1);
 	assert_event(&event, "the lost callback of '%s'", rowlock_name(lock));
 	fake_await(FAKE_FENCE, 1);
-	fake_end(lock, client);
 }
 
 static unsigned int fences_of(uint64_t conn)
@@ -327,8 +308,7 @@ static bool is_fenced_often(void *arg)
  * then there is nothing to end any more. */
 FAKE("a session that cannot be ended ends by itself")
 {
-	FAKE_CLIENT();
-	FAKE_LOCK(lock, client, ROWLOCK_ROW, 0, "job");
+	FAKE_JOB(ROWLOCK_ROW, 0);
 	FAKE_LOCK(other, client, ROWLOCK_ROW, 0, "other");
 	uint64_t first, second;
 	unsigned int fences;
@@ -382,9 +362,8 @@ FAKE("a hold is over at its bound, whatever threads do")
 
 FAKE("a pong after the bound brings nothing back")
 {
-	struct rowlock_client *client = fake_client();
-	struct rowlock *lock = fake_lock(client, ROWLOCK_ROW, 0, "job");
-	_cleanup_(test_event_end) struct test_event event = test_event_new();
+	TEST_EVENT(event);
+	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	rowlock_on_lost(lock, test_event_note, &event);
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -396,7 +375,6 @@ FAKE("a pong after the bound brings nothing back")
 		     rowlock_name(lock),
 		     (unsigned long long) rowlock_remaining_ms(lock));
 	assert_int_equal(rowlock_held(lock), 0);
-	fake_end(lock, client);
 }
 
 FAKE("confirming a grant takes no longer than the caller has")

@@ -202,17 +202,13 @@ static bool is_lost(void *arg)
 FAKE("eviction loses all leases, the next has another id")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock *a;
-	struct rowlock *b;
-	struct rowlock *r;
 	uint64_t id;
 
 	options.row_idle_ms = 60000;
-	client = fake_client_with(&options);
-	a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
-	b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
-	r = fake_lock(client, ROWLOCK_ROW, 0, "r");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "a");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "b");
+	FAKE_LOCK(r, client, ROWLOCK_ROW, 0, "r");
 	assert_ok(rowlock_acquire(a, 0, &err));
 	assert_ok(rowlock_acquire(b, 0, &err));
 	assert_ok(rowlock_acquire(r, 0, &err));
@@ -232,10 +228,6 @@ FAKE("eviction loses all leases, the next has another id")
 	assert_true(fake_call(FAKE_OPEN, 1).id != id);
 	assert_ok(rowlock_release(a, &err));
 	assert_ok(rowlock_release(r, &err));
-	fake_lock_end(a);
-	fake_lock_end(b);
-	fake_lock_end(r);
-	fake_client_end(client);
 }
 
 FAKE("a session that is over is not used for the next acquire")
@@ -259,8 +251,7 @@ FAKE("a session that is over is not used for the next acquire")
 
 FAKE("a grant that comes after its session is not a grant")
 {
-	FAKE_CLIENT();
-	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "other");
 	struct fake_call first;
 	struct fake_call last;
@@ -286,8 +277,7 @@ FAKE("a grant that comes after its session is not a grant")
  * is found out: it is dead, and must not be taken for a grant. */
 FAKE("an attempt belongs to one session")
 {
-	FAKE_CLIENT();
-	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	FAKE_JOB(ROWLOCK_LEASE, 0);
 	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "other");
 	FAKE_PERSON(bob);
 	struct fake_call first;

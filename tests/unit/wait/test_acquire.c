@@ -10,15 +10,13 @@
 static void serve_line(bool handed_over)
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock *first;
 	struct rowlock *locks[8];
 	struct fake_person *people[8];
 
 	if (!handed_over)
 		options.flags |= ROWLOCK_NO_HANDOVER;
-	client = fake_client_with(&options);
-	first = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(first, client, ROWLOCK_LEASE, 0, "job");
 	assert_ok(rowlock_acquire(first, 0, &err));
 	for (unsigned int i = 0; i < 8; i++) {
 		locks[i] = fake_lock(client, ROWLOCK_LEASE, 0, "job");
@@ -41,7 +39,6 @@ static void serve_line(bool handed_over)
 		fake_person_end(people[i]);
 		fake_lock_end(locks[i]);
 	}
-	fake_end(first, client);
 }
 
 FAKE("waiters are served first come, first served")
@@ -237,16 +234,13 @@ FAKE("cancel ends a wait between two polls")
 FAKE("cancel ends a wait for a connection")
 {
 	struct rowlock_client_options options = fake_options();
-	struct rowlock_client *client;
-	struct rowlock *a;
-	struct rowlock *b;
 	struct fake_person *bob = fake_person();
 	struct fake_person *eve = fake_person();
 
 	options.batch_size = 1;
-	client = fake_client_with(&options);
-	a = fake_lock(client, ROWLOCK_LEASE, 0, "a");
-	b = fake_lock(client, ROWLOCK_LEASE, 0, "b");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(a, client, ROWLOCK_LEASE, 0, "a");
+	FAKE_LOCK(b, client, ROWLOCK_LEASE, 0, "b");
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_tell(bob, FAKE_DO_ACQUIRE, a, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
@@ -259,9 +253,6 @@ FAKE("cancel ends a wait for a connection")
 	assert_int_equal(fake_ask(bob, FAKE_DO_RELEASE, a, 0), 0);
 	fake_person_end(bob);
 	fake_person_end(eve);
-	fake_lock_end(a);
-	fake_lock_end(b);
-	fake_client_end(client);
 }
 
 FAKE("a cancel before the call does not reach it")

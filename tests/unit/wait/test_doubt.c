@@ -85,19 +85,16 @@ FAKE("a fence without an answer is not waited for")
 {
 	struct rowlock_client_options options = fake_options();
 	struct fake_person *bob = fake_person();
-	struct rowlock_client *client;
-	struct rowlock *lock;
 
 	options.call_timeout_ms = 300;
-	client = fake_client_with(&options);
-	lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
 	fake_always(FAKE_FENCE, no_answer);
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	assert_ok(fake_pass_hear(bob, &err));
 	assert_ok(fake_ask(bob, FAKE_DO_RELEASE, lock, 0));
 	fake_person_end(bob);
-	fake_end(lock, client);
 }
 
 /* Attempts that are in doubt, of names that nobody holds. */

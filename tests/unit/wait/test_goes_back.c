@@ -140,10 +140,9 @@ FAKE("who gives up meanwhile has stepped back for all")
 {
 	const struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 	struct fake_person *ann;
-	struct rowlock *anns;
 	_cleanup_(scene_end) struct scene s = scene_of_one_pass();
 
-	anns = lock_with(s.client, &options);
+	FAKE_LOCK_AS(anns, lock_with(s.client, &options));
 	ann = fake_person();
 	release_to_bob(&s);
 	s.eves = lock_with(s.client, &options);
@@ -160,7 +159,6 @@ FAKE("who gives up meanwhile has stepped back for all")
 	assert_ok(fake_hear(ann, &err));
 	assert_ok(fake_ask(ann, FAKE_DO_RELEASE, anns, 0));
 	fake_person_end(ann);
-	fake_lock_end(anns);
 }
 
 /* Who polls cannot be seen by who holds: now and then he is given the time. */

@@ -22,15 +22,15 @@ struct scene {
 	struct one bob;
 };
 
-static void begin_at(struct scene *s, unsigned int op, unsigned int count)
+static void begin_as(struct scene *s, struct rowlock_client *client,
+		     unsigned int op, unsigned int count)
 {
 	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
 
 	s->strategy = *rlk_strategy(ROWLOCK_LEASE);
 	s->strategy.many = true;
 	s->strategy.counted = true;
-	s->bob =
-	    (struct one){ .client = client_of(4), .person = fake_person() };
+	s->bob = (struct one){ .client = client, .person = fake_person() };
 	options.flags = ROWLOCK_OWNER_HANDLE;
 	assert_ok(rlk_lock_make(s->bob.client, "job", &s->strategy, &options,
 				&s->bob.lock, &err));
@@ -39,6 +39,11 @@ static void begin_at(struct scene *s, unsigned int op, unsigned int count)
 	acquire(&s->bob, ROWLOCK_FOREVER);
 	/* The first question of all does not tell of the holder. */
 	fake_pass_await(op, count);
+}
+
+static void begin_at(struct scene *s, unsigned int op, unsigned int count)
+{
+	begin_as(s, client_of(4), op, count);
 }
 
 static void begin(struct scene *s)
@@ -175,6 +180,18 @@ FAKE("plea that was begun half way is ended")
 	fake_pass_await(FAKE_PLEA_END, 1);
 	fake_pass_await(FAKE_PLEA_MAKE, 2);
 	is_heard(&s);
+	finish(&s);
+}
+
+/* Each of its questions observes a holder, which no plea does. */
+FAKE("first in line that observes beats asks on, and does not plead")
+{
+	struct scene s;
+
+	begin_as(&s, client_with(4, ROWLOCK_OBSERVE_BEATS), FAKE_ACQUIRE, 12);
+	assert_int_equal(fake_count(FAKE_PLEA_MAKE), 0);
+	fake_lease_remove("job");
+	is_granted_in_time(&s.bob);
 	finish(&s);
 }
 
