@@ -400,7 +400,7 @@ static int succeed(struct rowlock *lock, struct rlk_hold *hold,
 	if (code && ending->unanswered)
 		return fail_end(lock, ROWLOCK_EUNKNOWN,
 				"whether its success is noted, and the lock "
-				"released, is not known",
+				"released, is not known; look in job_run",
 				reterr);
 	if (code)
 		return fail_end(lock, code, "its success is not noted", reterr);
