@@ -438,7 +438,8 @@ ROWLOCK_API int rowlock_held(const struct rowlock *lock);
  * Returns 0: held now. ROWLOCK_ENOTHELD; ROWLOCK_ENOTOWNER; ROWLOCK_ELOST;
  * and the server errors: nothing is known, the hold is unchanged.
  *
- * Blocks for one round trip, at most call_timeout_ms.
+ * Blocks for one round trip (three in a group of MySQL with several primaries,
+ * whose member first catches up), at most call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_verify(struct rowlock *lock,
 					     struct rowlock_errinfo *reterr);

@@ -38,8 +38,9 @@
  * utf8mb4 (mysql_set_character_set()); another set that the driver knows of is
  * ROWLOCK_EINVAL. A TEMPORARY table of the application's hides rowlock's own of
  * that name. A copy of `business_lease` or `business_lock` (CREATE ... SELECT)
- * is ROWLOCK_ESCHEMA (1176). One that has its key as well (CREATE ... LIKE), or
- * of another table, is not noticed: make none.
+ * is ROWLOCK_ESCHEMA (1176), as one of `job_run` for rowlock_once_sql(). One
+ * that has its key as well (CREATE ... LIKE), or of another table, is not
+ * noticed: make none.
  *
  * A call lasts at most call_timeout_ms, whatever time-outs the connection has.
  * A connection that does not answer in time is closed. MariaDB may answer an

@@ -17,6 +17,10 @@
  * readers of one client share a row, which is asked for again every 50 ms
  * (client option handover_ms) as long as new ones come.
  *
+ * In a group of MySQL with several primaries each look of an acquire waits for
+ * all that was committed before on any member, by two round trips more. While
+ * the client's member does not catch up nothing is granted: ROWLOCK_ECONNECT.
+ *
  * A name under a read/write lock and the same name under rowlock_new() are two
  * different locks.
  */

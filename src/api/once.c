@@ -400,13 +400,10 @@ static int succeed(struct rowlock *lock, struct rlk_hold *hold,
 	if (code && ending->unanswered)
 		return fail_end(lock, ROWLOCK_EUNKNOWN,
 				"whether its success is noted, and the lock "
-				"released, is not known; end it again, or look "
-				"in job_run",
+				"released, is not known; look in job_run",
 				reterr);
 	if (code)
-		return fail_end(lock, code,
-				"its success is not noted; end it again",
-				reterr);
+		return fail_end(lock, code, "its success is not noted", reterr);
 	if (ending->end == RLK_JOB_NOTED || ending->end == RLK_JOB_DONE)
 		return 0;
 	if (ending->end == RLK_JOB_GONE)

@@ -81,8 +81,9 @@ static void answered_locked(struct rlk_hold *hold, int64_t t0, bool alive)
 	rlk_hold_kept_locked(hold);
 }
 
-/* Fewer were there than were to be beaten: which? Returns false without an
- * answer. */
+/* Fewer were beaten than there are: which are gone? One that is there need not
+ * have been beaten, as a statement that was killed changes no row; all that are
+ * left are beaten again. Returns false without an answer. */
 static bool look(struct page *page, size_t i, struct rlk_conn *conn,
 		 bool *ret_alive)
 {
@@ -100,23 +101,24 @@ static bool beat(struct rowlock_client *client, struct page *page,
 	int64_t t0 = rlk_now(client->clock);
 	struct rowlock_errinfo error;
 	uint64_t beaten = 0;
-	bool answered;
+	bool answered, all;
 
 	rlk_conn_set_until(conn, rlk_after(t0, patience_ms));
 	answered =
 	    rlk_keeps_beat_all(conn, &keeps, &beaten, &error) == RLK_DONE;
+	all = answered && beaten == page->count;
 	for (size_t i = 0; i < page->count; i++) {
 		bool alive = true;
 
-		if (answered && beaten < page->count)
+		if (answered && !all)
 			answered = look(page, i, conn, &alive);
 		rlk_mutex_lock(&client->mutex);
-		if (answered)
+		if (answered && (all || !alive))
 			answered_locked(page->holds[i], t0, alive);
 		rlk_hold_put_locked(page->holds[i]);
 		rlk_mutex_unlock(&client->mutex);
 	}
-	if (answered)
+	if (all)
 		return true;
 	rlk_mutex_lock(&client->mutex);
 	if (client->session.state == RLK_SESSION_ALIVE)

@@ -213,6 +213,12 @@ enum rlk_fault rlk_attempt_confirm(struct rlk_conn *conn,
 				   struct rowlock_errinfo *reterr)
 {
 	struct counting counting = { &held, request, 0 };
+	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
 
-	return rlk_sure_read(conn, count, &counting, ret_found, reterr);
+	/* A member that is behind has rows that are gone, too. */
+	if (fault)
+		return fault;
+	fault = count(conn, &counting, ret_found, reterr);
+	rlk_sure_end(conn);
+	return fault;
 }

@@ -33,7 +33,7 @@ static void put_run(struct rlk_script *text, const struct rlk_place *place,
 {
 	rlk_script_put(text, " LEFT JOIN ");
 	rlk_place_put_table(text, place, "job_run");
-	rlk_script_put(text, " AS run ON run.name = ");
+	rlk_script_put(text, " AS run" RLK_PLACE_OWN " ON run.name = ");
 	rlk_script_put_value(text, rlk_text(request->name));
 	rlk_script_put(text, " AND run.run = ");
 	rlk_script_put_value(text, rlk_u64(run));

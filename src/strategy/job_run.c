@@ -103,6 +103,12 @@ static const struct rlk_stmt_def undo = {
 	.once = true,
 };
 
+static const struct rlk_stmt_def to_undo = {
+	"undo the run",
+	"SELECT run " RUN " AND succeeded = 0",
+	.once = true,
+};
+
 /* The newest that goes has as many newer ones as are kept, besides this very
  * run. */
 #define FORGET(of_kind, more)                                                  \
@@ -150,18 +156,25 @@ static enum rlk_fault transact(struct rlk_conn *conn, body_fn body, void *arg,
 	return fault;
 }
 
-static enum rlk_fault run_it(struct rlk_conn *conn,
-			     const struct rlk_stmt_def *def,
-			     const struct rlk_job_run *run,
-			     struct rowlock_errinfo *reterr)
+/* A run that is left behind would count. Within a transaction: @within. */
+static enum rlk_fault take_back(struct rlk_conn *conn,
+				const struct rlk_job_run *run, bool within,
+				struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = {
 		rlk_text(run->request->name),
 		rlk_u64(run->id),
 	};
 	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &undo, params, &reply, reterr);
 
-	return rlk_stmt_run(conn, def, params, &reply, reterr);
+	if (fault || reply.affected)
+		return fault;
+	/* It was found there. */
+	if (within)
+		return rlk_sure_fail(conn, undo.label, reterr);
+	return rlk_sure_gone(conn, &to_undo, params, reterr);
 }
 
 /* The run's row, as it is committed, and by this transaction.
@@ -187,6 +200,19 @@ static enum rlk_fault find_run(struct rlk_conn *conn,
 }
 
 /* Outside a transaction, where a member that is behind can catch up. */
+static enum rlk_fault run_gone(struct rlk_conn *conn,
+			       const struct rlk_job_run *run,
+			       struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = {
+		rlk_text(run->request->name),
+		rlk_u64(run->id),
+	};
+
+	return rlk_sure_gone(conn, &run_there, params, reterr);
+}
+
+/* As run_gone(). */
 static enum rlk_fault lease_gone(struct rlk_conn *conn,
 				 const struct rlk_request *request,
 				 struct rowlock_errinfo *reterr)
@@ -288,7 +314,7 @@ static enum rlk_fault claim_body(struct rlk_conn *conn, void *arg,
 	/* By a claim whose answer was lost. It is made anew, as its window may
 	 * be over by now, or have had a success. */
 	if (found && !succeeded)
-		fault = run_it(conn, &undo, claiming->run, reterr);
+		fault = take_back(conn, claiming->run, true, reterr);
 	return fault ? fault : insert(conn, claiming, ret_commit, reterr);
 }
 
@@ -392,6 +418,8 @@ enum rlk_fault rlk_job_run_succeed(struct rlk_conn *conn,
 
 	if (!fault && ending.end == RLK_JOB_LOST)
 		fault = judge_gone(conn, &ending, reterr);
+	else if (!fault && ending.end == RLK_JOB_GONE)
+		fault = run_gone(conn, run, reterr);
 	if (!fault)
 		*ret_end = ending.end;
 	return fault;
@@ -412,6 +440,8 @@ enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
 	struct ending ending = { .run = run, .code = code };
 	enum rlk_fault fault = transact(conn, fail_body, &ending, reterr);
 
+	if (!fault && ending.end == RLK_JOB_GONE)
+		fault = run_gone(conn, run, reterr);
 	if (!fault)
 		*ret_end = ending.end;
 	return fault;
@@ -421,7 +451,7 @@ enum rlk_fault rlk_job_run_undo(struct rlk_conn *conn,
 				const struct rlk_job_run *run,
 				struct rowlock_errinfo *reterr)
 {
-	return run_it(conn, &undo, run, reterr);
+	return take_back(conn, run, false, reterr);
 }
 
 enum rlk_fault rlk_job_run_forget(struct rlk_conn *conn,

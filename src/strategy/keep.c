@@ -111,7 +111,7 @@ enum rlk_fault rlk_keep_take(struct rlk_conn *conn,
 		return RLK_DONE;
 	}
 	if (!fault)
-		fault = rlk_stmt_run(conn, &taken, where, &reply, reterr);
+		fault = rlk_sure_look(conn, &taken, where, &reply, reterr);
 	if (fault)
 		return fault;
 	*ret_found = reply.has_row && reply.columns[0].u64 == keep->id;
@@ -152,7 +152,7 @@ static enum rlk_fault find_kept(struct rlk_conn *conn,
 	};
 	struct rlk_reply reply;
 	enum rlk_fault fault =
-	    rlk_stmt_run(conn, &is_kept, params, &reply, reterr);
+	    rlk_sure_look(conn, &is_kept, params, &reply, reterr);
 
 	if (!fault)
 		*ret_kept = reply.has_row;

@@ -77,6 +77,13 @@ static const struct rlk_stmt_def answer_it = {
 	.once = true,
 };
 
+static const struct rlk_stmt_def unanswered = {
+	"answer",
+	"SELECT request FROM lease_revocation"
+	" WHERE name = ? AND attempt = ? AND request = ? AND answer <> ?",
+	.once = true,
+};
+
 /* A lease that is not there with this attempt never comes again. */
 static const struct rlk_stmt_def over = {
 	"look for old requests",
@@ -221,9 +228,15 @@ enum rlk_fault rlk_revocation_answer(struct rlk_conn *conn,
 		rlk_u64(to->known.attempt),
 		rlk_u64(to->request),
 	};
+	const struct rlk_value left[] = { params[1], params[2], params[3],
+					  params[0] };
 	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &answer_it, params, &reply, reterr);
 
-	return rlk_stmt_run(conn, &answer_it, params, &reply, reterr);
+	if (fault || reply.affected)
+		return fault;
+	return rlk_sure_gone(conn, &unanswered, left, reterr);
 }
 
 struct dropping {

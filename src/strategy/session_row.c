@@ -141,12 +141,8 @@ static enum rlk_fault read_row(struct rlk_conn *conn,
 {
 	const struct rlk_value params[] = { rlk_u64(id) };
 	struct rlk_reply reply;
-	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
+	enum rlk_fault fault = rlk_sure_look(conn, def, params, &reply, reterr);
 
-	if (fault)
-		return fault;
-	fault = rlk_stmt_run(conn, def, params, &reply, reterr);
-	rlk_sure_end(conn);
 	if (fault)
 		return fault;
 	*ret_found = reply.has_row;

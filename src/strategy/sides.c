@@ -5,6 +5,8 @@
  * Where a connection takes packets, a reader's INSERT and its look go in one
  * round trip; both commit by themselves, in that order. Only what the look has
  * found counts: of the INSERT no answer is believed, but that it made nothing.
+ * A look grants by rows that are not there, so a member of a group waits for
+ * all that was committed before it (sure.h).
  *
  * Failure modes: an INSERT without its look leaves a row. It is taken back, or
  * the question is unclear, and is settled as every other.
@@ -16,6 +18,7 @@
 #include "strategy/attempt.h"
 #include "strategy/lease_private.h"
 #include "strategy/strategy.h"
+#include "strategy/sure.h"
 
 /* As many as there are slots behind the writer's. */
 #define READER_SLOTS 2147483647u
@@ -122,7 +125,7 @@ static void see(const struct rlk_value *columns, void *arg)
 	}
 }
 
-static enum rlk_fault look_now(struct asking *asking,
+static enum rlk_fault say_look(struct asking *asking,
 			       struct rowlock_errinfo *reterr)
 {
 	struct rlk_packet *packet = rlk_packet_begin(asking->conn);
@@ -137,12 +140,25 @@ static enum rlk_fault look_now(struct asking *asking,
 	return fault;
 }
 
+static enum rlk_fault look_now(struct asking *asking,
+			       struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = rlk_sure_begin(asking->conn, reterr);
+
+	if (fault)
+		return fault;
+	fault = say_look(asking, reterr);
+	rlk_sure_end(asking->conn);
+	return fault;
+}
+
 /* *@ret_looked: the look was made with it. */
 static enum rlk_fault insert_now(struct asking *asking, bool *ret_looked,
 				 struct rowlock_errinfo *reterr)
 {
 	struct rlk_packet *packet = rlk_packet_begin(asking->conn);
-	bool together = rlk_conn_profile(asking->conn)->packets;
+	bool together = rlk_conn_profile(asking->conn)->packets &&
+			!rlk_sure_sends(asking->conn);
 	enum rlk_fault fault;
 
 	if (!packet ||
@@ -307,6 +323,11 @@ enum rlk_fault rlk_rwlock_look(struct rlk_conn *conn, const char *name,
 		rlk_u64(1 + RLK_READERS_MOST),
 	};
 	struct visit visit = { fn, arg };
+	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
 
-	return rlk_stmt_each(conn, &look_all, params, see_row, &visit, reterr);
+	if (fault)
+		return fault;
+	fault = rlk_stmt_each(conn, &look_all, params, see_row, &visit, reterr);
+	rlk_sure_end(conn);
+	return fault;
 }

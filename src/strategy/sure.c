@@ -31,6 +31,11 @@ enum rlk_fault rlk_sure_begin(struct rlk_conn *conn,
 			       : RLK_DONE;
 }
 
+bool rlk_sure_sends(const struct rlk_conn *conn)
+{
+	return catch_up_of(conn)->first != NULL;
+}
+
 /* While an answer is outstanding @conn is not usable. */
 void rlk_sure_end(struct rlk_conn *conn)
 {
@@ -42,13 +47,28 @@ void rlk_sure_end(struct rlk_conn *conn)
 		rlk_conn_spoil(conn);
 }
 
+enum rlk_fault rlk_sure_look(struct rlk_conn *conn,
+			     const struct rlk_stmt_def *def,
+			     const struct rlk_value *params,
+			     struct rlk_reply *ret_reply,
+			     struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
+
+	if (fault)
+		return fault;
+	fault = rlk_stmt_run(conn, def, params, ret_reply, reterr);
+	rlk_sure_end(conn);
+	return fault;
+}
+
 enum rlk_fault rlk_sure_read(struct rlk_conn *conn, rlk_sure_fn read, void *arg,
 			     bool *ret_all, struct rowlock_errinfo *reterr)
 {
 	bool all = false;
 	enum rlk_fault fault = read(conn, arg, &all, reterr);
 
-	if (!fault && !all && catch_up_of(conn)->first) {
+	if (!fault && !all && rlk_sure_sends(conn)) {
 		fault = rlk_sure_begin(conn, reterr);
 		if (fault)
 			return fault;

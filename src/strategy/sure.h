@@ -45,6 +45,17 @@ enum rlk_fault rlk_sure_begin(struct rlk_conn *conn,
 			      struct rowlock_errinfo *reterr);
 void rlk_sure_end(struct rlk_conn *conn);
 
+/** Are they sent to the server of @conn? */
+bool rlk_sure_sends(const struct rlk_conn *conn);
+
+/** rlk_stmt_run() of @def, a SELECT of numbers, between begin and end: texts
+ * are gone behind it. */
+enum rlk_fault rlk_sure_look(struct rlk_conn *conn,
+			     const struct rlk_stmt_def *def,
+			     const struct rlk_value *params,
+			     struct rlk_reply *ret_reply,
+			     struct rowlock_errinfo *reterr);
+
 /** Reads; *@ret_all: nothing is missing. */
 typedef enum rlk_fault (*rlk_sure_fn)(struct rlk_conn *conn, void *arg,
 				      bool *ret_all,

@@ -164,6 +164,8 @@ class Once(ToolTest):
                                        once_end=[f"reply {number} not noted"])
             self.assertEqual(got, code)
             self.assertIn("not noted", err)
+            self.assertEqual("set succeeded to 1" in err, number == EDB)
+            self.assertNotIn("end it again", err)
 
     def test_a_success_is_noted_when_the_server_is_back(self):
         for number in (ECONNECT, EREADONLY):

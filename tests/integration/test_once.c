@@ -273,6 +273,22 @@ CASE("a stale transaction notes no success")
 	assert_ok(rowlock_release(lock, &err));
 }
 
+/* Its success would be noted in the copy, and the next run would begin. */
+CASE("a copy of the runs takes no success")
+{
+	JOB("copy");
+
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	test_sql(sql,
+		 "CREATE TEMPORARY TABLE job_run AS SELECT * FROM job_run"
+		 " WHERE name = '%s'",
+		 name);
+	assert_int_equal(end_by_text(sql, lock, &run, "COMMIT"), 1176);
+	test_sql(sql, "DROP TEMPORARY TABLE job_run");
+	assert_int_equal(runs_of(sql, name, "succeeded = 1"), 0);
+	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
+}
+
 CASE("the last runs are kept")
 {
 	JOB("kept");

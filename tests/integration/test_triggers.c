@@ -11,6 +11,7 @@
 #include "server.h"
 
 #include <pthread.h>
+#include <rowlock/admin.h>
 #include <string.h>
 
 static const char *const tables[] = { "business_lease", "business_lock",
@@ -185,6 +186,76 @@ CASE_WITH("a beat that changes nothing is no eviction", plain_begin, plain_end)
 	test_end(lock, client);
 	for (size_t i = 0; i < TEST_SIZE(told); i++)
 		test_event_end(&told[i]);
+}
+
+/* The same of the row that a lease belongs to whose name is kept. The hold is
+ * given up by its client's own clock, before others may have the name. */
+CASE_WITH("a keep that no beat reaches is not believed in", plain_begin,
+	  plain_end)
+{
+	const struct rowlock_options options = { .size = sizeof(options),
+						 .at_least_ms = 1 };
+	TEST_CLIENT(client, test_client(test_ttl_ms(3000)));
+	struct test_event lost = test_event_new();
+	struct rowlock *lock = NULL;
+
+	assert_ok(
+	    rowlock_new(client, test_name("kept"), &options, &lock, &err));
+	rowlock_on_lost(lock, test_event_note, &lost);
+	assert_ok(rowlock_acquire(lock, 5000, &err));
+	test_sql(root, "CREATE TRIGGER t BEFORE UPDATE ON lease_session FOR "
+		       "EACH ROW SET NEW.beat = IF(OLD.breaks > 4294967295, "
+		       "OLD.beat, NEW.beat), NEW.expires_at = IF(OLD.breaks > "
+		       "4294967295, OLD.expires_at, NEW.expires_at), NEW.ttl = "
+		       "OLD.ttl");
+	assert_event(&lost, "the lost callback of a hold without its keep");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	test_lock_end(lock);
+	test_event_end(&lost);
+}
+
+static enum rowlock_answer refuse(const struct rowlock_revocation *asked,
+				  void *arg)
+{
+	_Atomic int *told = arg;
+
+	(void) asked;
+	(*told)++;
+	return ROWLOCK_ANSWER_NO;
+}
+
+static enum rowlock_answer answer_of(struct rowlock_client *client,
+				     const char *name)
+{
+	struct rowlock_revocation known = { .size = sizeof(known) };
+
+	assert_ok(rowlock_revoke(client, name, NULL, &known, &err));
+	return known.answer;
+}
+
+CASE_WITH("an answer that changes nothing is given again", plain_begin,
+	  plain_end)
+{
+	_Atomic int told = 0;
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(3000));
+	uint64_t since = test_now_ns();
+
+	options.on_revoke = refuse;
+	options.revoke_arg = (void *) &told;
+	TEST_CLIENT(client, test_client_with(&options));
+	TEST_LOCK(lock,
+		  test_lock(client, ROWLOCK_LEASE, 0, test_name("asked")));
+	assert_ok(rowlock_acquire(lock, 5000, &err));
+	test_sql(root, "CREATE TRIGGER t BEFORE UPDATE ON lease_revocation FOR "
+		       "EACH ROW SET NEW.answer = OLD.answer");
+	assert_ok(rowlock_revoke(client, rowlock_name(lock), "", NULL, &err));
+	while (told < 2)
+		test_keep_waiting(since, "being told again");
+	test_sql(root, "DROP TRIGGER t");
+	while (answer_of(client, rowlock_name(lock)) != ROWLOCK_ANSWER_NO)
+		test_keep_waiting(since, "the answer");
+	assert_ok(rowlock_release(lock, &err));
 }
 
 /* A draw that changes nothing looks like a hold that is gone: it was taken for

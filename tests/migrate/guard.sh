@@ -124,6 +124,11 @@ procedure_not_seen()
 	account "hidden_$$" "SELECT ON $db.business_lease"
 	expect 2 rlm_as "hidden_$$" --guard-procedure --status || failure=1
 	said "has no right on procedure rowlock_guard" || failure=1
+	rows "GRANT SELECT ON rowlock_schema TO hidden_$$@'%'"
+	expect 0 rlm_as "hidden_$$" --status || failure=1
+	said "rowlock_guard()   not seen: this account has no right on it" || failure=1
+	expect 0 rlm --status || failure=1
+	not_said "rowlock_guard()" || failure=1
 	rows "DROP USER hidden_$$@'%'"
 	return "${failure:-0}"
 }

@@ -207,6 +207,9 @@ void put_status(struct run *run)
 		put("rowlock_guard()   is of another version than this "
 		    "program: rowlock-migrate --guard-procedure makes it "
 		    "again");
+	if (part_is_hidden(run, &guard))
+		put("rowlock_guard()   not seen: this account has no right on "
+		    "it, so it may be there, and of another version");
 	plan_adoption(run);
 	if (*run->adopt)
 		put("business_lock  has to be altered: %s", run->adopt);

@@ -160,6 +160,9 @@ bool migrate(struct run *run);
 /* part.c */
 void migrate_part(struct run *run);
 
+/** Does this account not see whether the procedure of @part is there? */
+bool part_is_hidden(struct run *run, const struct part *part);
+
 /** Is there a procedure of @part that another version has made? */
 bool part_is_old(struct run *run, const struct part *part);
 

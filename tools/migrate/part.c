@@ -86,6 +86,22 @@ static bool is_seen(struct run *run, const struct part *part,
 	return query_number(run, sql) > 0;
 }
 
+/* An account that has no right on it gets @number for its call, whether it is
+ * there or not. */
+static bool is_hidden(struct run *run, const struct part *part,
+		      unsigned int number)
+{
+	return number == ERROR_ROUTINE_DENIED &&
+	       !is_seen(run, part, "IS NOT NULL");
+}
+
+bool part_is_hidden(struct run *run, const struct part *part)
+{
+	struct rowlock_errinfo error;
+
+	return is_hidden(run, part, ask(run, part->call, &error));
+}
+
 bool part_is_old(struct run *run, const struct part *part)
 {
 	static const char word[] = "COMMENT '", name[] = "rowlock ";
@@ -113,8 +129,7 @@ static enum state look_at_procedure(struct run *run,
 {
 	unsigned int number = ask(run, run->part->call, ret_error);
 
-	if (number == ERROR_ROUTINE_DENIED &&
-	    !is_seen(run, run->part, "IS NOT NULL"))
+	if (is_hidden(run, run->part, number))
 		die(EXIT_SERVER,
 		    "this account has no right on procedure rowlock_%s in "
 		    "database '%s' on %s, and does not see whether it is "

@@ -475,6 +475,23 @@ static int judge_release(const struct task *task,
 	return code;
 }
 
+/* The command has succeeded, which is not noted, or perhaps. */
+static void advise(const struct task *task, int r)
+{
+	if (r == ROWLOCK_EUNKNOWN)
+		report(
+		    ROWLOCK_LOG_WARNING,
+		    "%s: 'rowlock jobs --history' shows whether it is noted; "
+		    "if not, the next run of the window does the work again",
+		    task->title);
+	else
+		report(ROWLOCK_LOG_WARNING,
+		       "%s: the next run of the window does the work again, "
+		       "unless you note the success: set succeeded to 1 in its "
+		       "newest row of job_run",
+		       task->title);
+}
+
 /* The command has ended, and so has its run: note that, and release. */
 static int end_job(const struct task *task, struct acquisition *acquisition,
 		   int code)
@@ -498,6 +515,7 @@ static int end_job(const struct task *task, struct acquisition *acquisition,
 		return judge_release(task, acquisition, r, code);
 	if (refused(task, acquisition, r) == EXIT_LOST)
 		return code == EXIT_FAILED ? code : EXIT_LOST;
+	advise(task, r);
 	rowlock_release(lock, NULL);
 	return EXIT_FAILED;
 }
