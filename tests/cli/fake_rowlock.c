@@ -77,9 +77,7 @@ static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static _Atomic int test_fd = -1; /* connected */
 static FILE *from_test;
-static bool new_time;
-static bool replied;
-static bool listed;
+static bool new_time, replied, listed;
 static int listed_code;
 char fake_listed_text[512];
 static int reply_code;
