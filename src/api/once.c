@@ -364,7 +364,7 @@ static enum rlk_fault end_step(struct rlk_conn *conn, void *arg,
 					&ending->end, reterr);
 	fault = rlk_job_run_succeed(conn, ending->row, ending->code,
 				    &ending->end, reterr);
-	if (fault == RLK_UNKNOWN || fault == RLK_PENDING)
+	if (rlk_fault_open(fault))
 		ending->unanswered = true;
 	return fault;
 }

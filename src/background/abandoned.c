@@ -216,53 +216,37 @@ static void drop_conns(struct rowlock_client *client)
 
 /* ---------------------------------------------------------------- round */
 
-enum cleared {
-	CLEARED,    /* it is over */
-	AGAIN,      /* in the next round again */
-	UNANSWERED, /* as the others would be */
-};
-
-static enum cleared clear_lease(struct rowlock_client *client,
-				struct rlk_hold *hold, bool fenced)
-{
-	switch (remove_row(client, hold)) {
-	case RLK_DONE:
-		/* Else the waiters of the name would sleep for a slice. */
-		rlk_commit_bell_ring(hold, rlk_client_chore_until(client));
-		return fenced ? CLEARED : AGAIN;
-	case RLK_PENDING:
-	case RLK_UNKNOWN:
-	case RLK_FAILED:
-		return UNANSWERED;
-	default:
-		return AGAIN;
-	}
-}
-
-static enum cleared clear(struct rowlock_client *client, struct rlk_hold *hold)
+/* Returns RLK_DONE: it is over; RLK_FAILED: no answer, as for the others; else
+ * it is in the next round again. */
+static enum rlk_fault clear(struct rowlock_client *client,
+			    struct rlk_hold *hold)
 {
 	enum rlk_fault fenced = fence(client, hold);
+	enum rlk_fault fault = RLK_DONE;
 
-	if (fenced == RLK_FAILED)
-		return UNANSWERED;
-	if (!hold->name->strategy->needs_session)
-		return fenced == RLK_DONE ? CLEARED : AGAIN;
-	if (!dies_by_itself(client, hold))
-		return clear_lease(client, hold, fenced == RLK_DONE);
+	if (fenced == RLK_FAILED || !hold->name->strategy->needs_session)
+		return fenced;
+	if (dies_by_itself(client, hold))
+		fenced = RLK_DONE;
+	else
+		fault = remove_row(client, hold);
+	if (fault)
+		return rlk_fault_open(fault) ? RLK_FAILED : fault;
+	/* Else the waiters of the name would sleep for a slice. */
 	rlk_commit_bell_ring(hold, rlk_client_chore_until(client));
-	return CLEARED;
+	return fenced;
 }
 
 void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms)
 {
 	int64_t until = rlk_after(rlk_now(client->clock), ROUND_MS);
 	struct rlk_list failed = RLK_LIST_INIT(failed);
-	enum cleared cleared = CLEARED;
+	enum rlk_fault cleared = RLK_DONE;
 	struct rlk_list *node;
 
 	drop_conns(client);
 	rlk_mutex_lock(&client->mutex);
-	while (cleared != UNANSWERED && rlk_now(client->clock) < until &&
+	while (cleared != RLK_FAILED && rlk_now(client->clock) < until &&
 	       (node = rlk_list_first(&client->abandoned))) {
 		struct rlk_hold *hold =
 		    container_of(node, struct rlk_hold, node);
@@ -276,13 +260,13 @@ void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms)
 		cleared = clear(client, hold);
 		rlk_mutex_lock(&client->mutex);
 		/* One whose connection is still in use stays as well. */
-		if (cleared == CLEARED && !hold->conn)
+		if (cleared == RLK_DONE && !hold->conn)
 			rlk_hold_cleared_locked(hold);
 		else
 			rlk_list_append(&failed, node);
 	}
 	/* The round's time was up: the rest follows the other chores. */
-	if (cleared != UNANSWERED && !rlk_list_empty(&client->abandoned))
+	if (cleared != RLK_FAILED && !rlk_list_empty(&client->abandoned))
 		*next_ms = rlk_now(client->clock);
 	while ((node = rlk_list_first(&failed))) {
 		rlk_list_remove(node);

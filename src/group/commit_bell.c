@@ -51,7 +51,7 @@ void rlk_commit_bell_count(struct rowlock_client *client,
 {
 	struct rlk_commit_bells *bells = &client->bells;
 
-	if (part->act == RLK_ACT_ACQUIRE && part->verdict == RLK_GRANTED &&
+	if (part->act == RLK_ACT_ACQUIRE && part->verdict == RLK_DONE &&
 	    part->holder.bell)
 		bells->count++;
 	if (part->act == RLK_ACT_RELEASE && bells->count > 0 &&

@@ -61,7 +61,7 @@ static enum rlk_fault take(struct rlk_conn *conn, void *arg,
 	enum rlk_fault fault = rlk_keep_take(conn, &request, &keeping->row,
 					     &keeping->found, reterr);
 
-	if (fault == RLK_UNKNOWN || fault == RLK_PENDING)
+	if (rlk_fault_open(fault))
 		keeping->unsure = true;
 	return fault;
 }
@@ -192,7 +192,7 @@ static enum rlk_fault leave(struct rlk_conn *conn, void *arg,
 	    rlk_keep_release(conn, &request, &leaving->hold->upkeep->keep.row,
 			     &leaving->kept, reterr);
 
-	if (fault == RLK_UNKNOWN || fault == RLK_PENDING)
+	if (rlk_fault_open(fault))
 		leaving->unsure = true;
 	return fault;
 }

@@ -143,7 +143,7 @@ static int open_locked(struct rowlock_client *client, struct rlk_waiter *waiter,
 	session->state = RLK_SESSION_NONE;
 	if (!fault)
 		begin_locked(client, id, &opened);
-	else if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
+	else if (rlk_fault_open(fault))
 		throw_away_locked(client, id);
 	rlk_cond_broadcast(&client->session_changed);
 	switch (fault) {
