@@ -396,7 +396,7 @@ static int break_theirs(struct rowlock_client *client,
 		fault = strategy->end
 			    ? strategy->end(conn, name, ret_found, reterr)
 			    : break_row(client, conn, name, ret_found, reterr);
-		if (!fault && *ret_found && strategy->needs_session)
+		if (!fault && *ret_found && !strategy->pins_connection)
 			rlk_unblock(client, conn, name);
 		rlk_pool_put(client->pool, conn);
 		code = rlk_client_code(client, fault, reterr);

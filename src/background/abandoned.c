@@ -75,7 +75,7 @@ static bool ended_by_itself(struct rowlock_client *client,
 	uint64_t silent = hold->upkeep->mark.silent_ms;
 	int64_t since = hold->upkeep->marked_ms;
 
-	if (hold->name->strategy->needs_session) {
+	if (!hold->name->strategy->pins_connection) {
 		if (began_ms > rlk_after(client->answered_ms, LAPSE_MS))
 			return false;
 		if (since < client->prompt_since_ms)
@@ -224,7 +224,7 @@ static enum rlk_fault clear(struct rowlock_client *client,
 	enum rlk_fault fenced = fence(client, hold);
 	enum rlk_fault fault = RLK_DONE;
 
-	if (fenced == RLK_FAILED || !hold->name->strategy->needs_session)
+	if (fenced == RLK_FAILED || hold->name->strategy->pins_connection)
 		return fenced;
 	if (dies_by_itself(client, hold))
 		fenced = RLK_DONE;

@@ -156,7 +156,7 @@ int64_t rlk_hold_until_locked(const struct rlk_hold *hold)
 	const struct rlk_session *session = &hold->name->client->session;
 	int64_t until = own_until(hold);
 
-	if (!hold->name->strategy->needs_session)
+	if (hold->name->strategy->pins_connection)
 		return until;
 	/* A hold of a session that is not ours any more is lost. */
 	if (session->state != RLK_SESSION_ALIVE || session->id != hold->session)
@@ -196,9 +196,9 @@ void rlk_hold_start_locked(struct rlk_hold *hold)
 	if (hold->name->strategy->shared)
 		rlk_name_all_locked(hold->name);
 	rlk_hold_get_locked(hold);
-	rlk_list_append(hold->name->strategy->needs_session
-			    ? &client->session.holds
-			    : &client->row_holds,
+	rlk_list_append(hold->name->strategy->pins_connection
+			    ? &client->row_holds
+			    : &client->session.holds,
 			&hold->node);
 	set_alarm(hold);
 }

@@ -431,7 +431,6 @@ static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 
 const struct rlk_strategy rlk_strategy_lease = {
 	.name = "lease",
-	.needs_session = true,
 	.bells = true,
 	.acquire = rlk_lease_acquire,
 	.release = rlk_lease_release,

@@ -424,7 +424,6 @@ static enum rlk_fault permits_look_for(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_permits = {
 	.name = "lease",
-	.needs_session = true,
 	.bells = true,
 	.many = true,
 	.counted = true,

@@ -93,7 +93,6 @@ static enum rlk_fault set_look(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_set = {
 	.name = "lease",
-	.needs_session = true,
 	.bells = true,
 	.several = true,
 	.of_names = true,

@@ -247,7 +247,6 @@ static enum rlk_fault reader_look(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_reader = {
 	.name = "lease",
-	.needs_session = true,
 	.bells = true,
 	.many = true,
 	.shared = true,
@@ -265,7 +264,6 @@ const struct rlk_strategy rlk_strategy_reader = {
 
 const struct rlk_strategy rlk_strategy_writer = {
 	.name = "lease",
-	.needs_session = true,
 	.bells = true,
 	.drained = true,
 	.slot = writer_slot,

@@ -124,10 +124,9 @@ struct rlk_patience {
 struct rlk_strategy {
 	const char *name; /* as in lock_token, in messages, on command lines */
 	/** A grant stays on the connection that it was got on, and ends with
-	 *  it; waiting is done in the server (RLK_ASK_WAIT). */
+	 *  it; waiting is done in the server (RLK_ASK_WAIT). Any other lives by
+	 *  the client's session. */
 	bool pins_connection;
-	/** A grant lives by the client's session. */
-	bool needs_session;
 	/** Waiters for a name stand in line for its bell. If a grant pins its
 	 *  connection, that one stands there, and lets the bell go when it is
 	 *  granted. */

@@ -481,7 +481,7 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 	rlk_doorbell_notice_end(asking);
 	if (asking->spot.line == RLK_LINE_STANDS)
 		return rlk_doorbell_stand(asking);
-	if (!asking->name->strategy->needs_session) {
+	if (asking->name->strategy->pins_connection) {
 		/* Waiting for a connection may have taken all the time. */
 		if (!asking->conn)
 			return get_conn(asking);

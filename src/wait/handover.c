@@ -29,7 +29,7 @@
 /* May the hold be lost by the server's account? */
 static bool is_doubtful(const struct rlk_hold *hold)
 {
-	if (hold->name->strategy->needs_session)
+	if (!hold->name->strategy->pins_connection)
 		return hold->suspect || hold->name->client->look_breaks;
 	/* A thread that uses the connection will see its end; else the socket
 	 * tells, before the deadline thread gets the mutex. */

@@ -155,7 +155,7 @@ void rlk_step_back(struct rlk_asking *asking)
 	int64_t now = rlk_now(asking->client->clock);
 	int64_t at;
 
-	if (!asking->name->strategy->needs_session ||
+	if (asking->name->strategy->pins_connection ||
 	    asking->name->strategy->many || waiter->wish.try ||
 	    !turn_is_over_locked(asking, now))
 		return;

@@ -90,7 +90,7 @@ static void remove_row(struct rlk_asking *asking,
 	struct rlk_conn *conn;
 	bool found;
 
-	if (!strategy->needs_session ||
+	if (strategy->pins_connection ||
 	    rlk_pool_get(asking->client->pool, RLK_BAY_CONTROL,
 			 rlk_waiter_io_until(asking->waiter), false,
 			 &asking->waiter->pool_waiter, &conn, &error))

@@ -201,7 +201,7 @@ DRAWN("tokens are raised by the holder")
 	assert_true(ground_draw(&request) == last + 1);
 	other.attempt++;
 	assert_done(strategy->raise(ground->beside, &other, 2 * last, &err));
-	if (strategy->needs_session)
+	if (!strategy->pins_connection)
 		assert_true(ground_draw(&request) == last + 2);
 	assert_true(ground_release(0, &request));
 }
@@ -287,8 +287,9 @@ EXCLUSIVE("one hundred characters of four bytes are a name")
 ALL("the info is stored as it is")
 {
 	struct rlk_request request = ground_request(0, test_name("info"));
-	const char *table = ground->strategy->needs_session ? "business_lease"
-							    : "business_lock";
+	const char *table = !ground->strategy->pins_connection
+				? "business_lease"
+				: "business_lock";
 
 	request.info = "it's 100 % \xf0\x9f\x94\x92";
 	assert_int_equal(ask(0, &request, RLK_ASK_AGAIN, NULL), RLK_DONE);
@@ -339,7 +340,7 @@ ALL("a lost connection gives no verdict")
 	if (strategy->end)
 		assert_int_equal(strategy->end(conn, a.name, &found, &err),
 				 RLK_FAILED);
-	if (strategy->needs_session)
+	if (!strategy->pins_connection)
 		test_sql(ground->sql,
 			 "DELETE FROM business_lease WHERE name = '%s'",
 			 a.name);

@@ -49,7 +49,6 @@ static enum rlk_fault leave(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_candidate = {
 	.name = "lease",
-	.needs_session = true,
 	.many = true,
 	.acquire = stand,
 	.release = leave,

@@ -442,7 +442,6 @@ static enum rlk_fault row_draw(struct rlk_conn *conn,
 /* A set is one more name. */
 const struct rlk_strategy rlk_strategy_set = {
 	.name = "lease",
-	.needs_session = true,
 	.acquire = lease_acquire,
 	.release = lease_release,
 	.confirm = lease_confirm,
@@ -454,7 +453,6 @@ const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 {
 	static const struct rlk_strategy lease = {
 		.name = "lease",
-		.needs_session = true,
 		.bells = true,
 		.acquire = lease_acquire,
 		.release = lease_release,
