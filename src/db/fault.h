@@ -17,23 +17,25 @@
 #include <stddef.h>
 
 enum rlk_fault {
-	RLK_DONE = 0, /* executed; the reply was read completely. An acquire:
-			 it is ours */
-	RLK_HELD,     /* an acquire: another's */
-	RLK_ABSENT,   /* an acquire: the name has no row yet; make() it, ask
-			 again */
-	RLK_WAITED,   /* an acquire: a slice of waiting in the server is over.
-			 Ask again, on the same connection if it is pinned. */
-	RLK_BUSY,     /* no: a row is locked by another (1205, 3572) */
-	RLK_CONFLICT, /* no: deadlock or certification (1213, 1020), or, of an
-			 acquire, what was in the way is gone: retry */
-	RLK_KILLED,   /* no: the statement was interrupted (1317, 1969,
-			 3024); the connection is good */
-	RLK_REFUSED,  /* no: any other error of the server */
-	RLK_PENDING,  /* our deadline or an interrupt; the reply is still to
-			 come: rlk_stmt_resume(), or give the connection up */
-	RLK_UNKNOWN,  /* no answer, or a broken one; the connection is dead */
-	RLK_FAILED,   /* not sent: no memory, wrong arguments */
+	RLK_DONE = 0,  /* executed; the reply was read completely. An acquire:
+			  it is ours */
+	RLK_HELD,      /* an acquire: another's */
+	RLK_ABSENT,    /* an acquire: the name has no row yet; make() it, ask
+			  again */
+	RLK_ELSEWHERE, /* an acquire in the application's transaction: it is
+			  another server */
+	RLK_WAITED,    /* an acquire: a slice of waiting in the server is over.
+			  Ask again, on the same connection if it is pinned. */
+	RLK_BUSY,      /* no: a row is locked by another (1205, 3572) */
+	RLK_CONFLICT,  /* no: deadlock or certification (1213, 1020), or, of an
+			  acquire, what was in the way is gone: retry */
+	RLK_KILLED,    /* no: the statement was interrupted (1317, 1969,
+			  3024); the connection is good */
+	RLK_REFUSED,   /* no: any other error of the server */
+	RLK_PENDING,   /* our deadline or an interrupt; the reply is still to
+			  come: rlk_stmt_resume(), or give the connection up */
+	RLK_UNKNOWN,   /* no answer, or a broken one; the connection is dead */
+	RLK_FAILED,    /* not sent: no memory, wrong arguments */
 };
 
 /** The ROWLOCK_E* for an errno of the server or of Connector/C, and the words
