@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/random.h"
-#include "base/text.h"
 #include "core/call.h"
 #include "core/overrun.h"
 #include "core/timer.h"

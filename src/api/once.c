@@ -22,7 +22,6 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "core/call.h"
-#include "db/lend.h"
 #include "hold/keeping.h"
 #include "strategy/job_run.h"
 

@@ -14,7 +14,6 @@
 
 #include "core/call.h"
 #include "hold/hold.h"
-#include "hold/session.h"
 #include "strategy/session_row.h"
 
 #include <stdlib.h>

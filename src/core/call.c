@@ -7,8 +7,6 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "base/random.h"
-#include "base/text.h"
 #include "db/conn_fence.h"
 #include "db/lend.h"
 

@@ -4,7 +4,6 @@
  */
 #include "core/waiter.h"
 
-#include "base/error.h"
 #include "core/call.h"
 #include "core/timer.h"
 

@@ -5,7 +5,6 @@
  */
 #include "group/commit_bell.h"
 
-#include "core/call.h"
 #include "db/lend.h"
 #include "group/leader.h"
 #include "strategy/bell.h"

@@ -19,7 +19,6 @@
  */
 #include "group/leader.h"
 
-#include "base/error.h"
 #include "core/call.h"
 #include "db/lend.h"
 #include "group/commit_bell.h"

@@ -10,7 +10,6 @@
  */
 #include "hold/clear.h"
 
-#include "base/error.h"
 #include "core/call.h"
 #include "strategy/sweep.h"
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "core/call.h"
 #include "recipe/recipe.h"
 #include "recipe/writer.h"
 #include "strategy/sides.h"

@@ -25,7 +25,6 @@
 #include "db/lend.h"
 #include "hold/clear.h"
 #include "strategy/sides.h"
-#include "wait/asking.h"
 #include "wait/line.h"
 
 /* The pause between two looks: a part of the time waited, from 1 ms to this. */

@@ -14,7 +14,6 @@
  */
 #include "strategy/lease_private.h"
 
-#include "base/error.h"
 #include "db/server.h"
 #include "db/token_sql.h"
 #include "strategy/attempt.h"

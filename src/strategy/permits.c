@@ -25,7 +25,6 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "db/server.h"
 #include "strategy/attempt.h"
 #include "strategy/bell.h"
 #include "strategy/lease_private.h"

@@ -12,7 +12,6 @@
 #include "strategy/sides.h"
 
 #include "base/error.h"
-#include "db/server.h"
 #include "strategy/attempt.h"
 #include "strategy/lease_private.h"
 #include "strategy/strategy.h"

@@ -33,7 +33,6 @@
 #include "wait/holder.h"
 #include "wait/line.h"
 #include "wait/pause.h"
-#include "wait/rounds.h"
 #include "wait/row_line.h"
 #include "wait/settle.h"
 

@@ -47,8 +47,6 @@
 #include "core/waiter.h"
 #include "db/lend.h"
 #include "group/commit_bell.h"
-#include "group/leader.h"
-#include "hold/clear.h"
 #include "hold/session.h"
 #include "strategy/bell.h"
 #include "wait/holder.h"

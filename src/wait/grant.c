@@ -16,7 +16,6 @@
 #include "core/timer.h"
 #include "db/lend.h"
 #include "group/commit.h"
-#include "wait/doorbell.h"
 
 /* A statement without an answer sets no error. */
 static void no_answer(struct rlk_asking *asking)

@@ -24,7 +24,6 @@
 
 #include "core/waiter.h"
 #include "hold/keeping.h"
-#include "wait/asking.h"
 
 /* May the hold be lost by the server's account? */
 static bool is_doubtful(const struct rlk_hold *hold)

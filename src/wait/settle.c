@@ -25,7 +25,6 @@
 #include "core/waiter.h"
 #include "db/conn_fence.h"
 #include "db/lend.h"
-#include "wait/doorbell.h"
 #include "wait/line.h"
 
 /* Between two tries to end a session. */
