@@ -337,18 +337,14 @@ static void release_all(struct rowlock_client *client, int64_t until_ms)
 static void lose_the_rest(struct rowlock_client *client)
 {
 	static const char why[] = "its client was freed";
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_hold *hold;
 	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
 	    rlk_guard(&client->mutex);
 
 	if (!rlk_list_empty(&client->session.holds))
 		rlk_session_lose_locked(client, why);
-	rlk_list_for_each(node, after, &client->row_holds)
-	{
-		rlk_hold_lose_locked(container_of(node, struct rlk_hold, node),
-				     why);
-	}
+	rlk_list_each (hold, &client->row_holds, node)
+		rlk_hold_lose_locked(hold, why);
 }
 
 /* End all parts that remaining handles do not need: see rlk_client_leave(). */

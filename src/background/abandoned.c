@@ -178,14 +178,9 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 {
 	struct rlk_mark mark;
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_hold *hold;
 
-	rlk_list_for_each(node, after, &client->abandoned)
-	{
-		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
-
+	rlk_list_each (hold, &client->abandoned, node) {
 		/* A thread that uses it gives it back, and wakes us. */
 		if (!hold->conn || hold->conn_busy)
 			continue;
@@ -282,13 +277,9 @@ void rlk_abandoned_leave_keeps(struct rowlock_client *client,
 			       struct rlk_conn *conn)
 {
 	enum rlk_fault fault = RLK_DONE;
-	struct rlk_list *node;
-	struct rlk_list *after;
+	const struct rlk_hold *hold;
 
-	rlk_list_for_each(node, after, &client->abandoned)
-	{
-		const struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
+	rlk_list_each (hold, &client->abandoned, node) {
 		bool found = false;
 
 		if (!fault && rlk_hold_is_kept(hold) && !hold->reason)

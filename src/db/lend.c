@@ -301,18 +301,12 @@ void rlk_pool_interrupt_all(struct rlk_pool *pool)
 	    rlk_guard(&pool->mutex);
 
 	for (size_t i = 0; i < pool->count; i++) {
-		struct rlk_list *node;
-		struct rlk_list *after;
+		struct rlk_pool_wait *wait;
+		struct rlk_conn *conn;
 
-		rlk_list_for_each(node, after, &pool->bays[i].out)
-		{
-			rlk_conn_interrupt(rlk_pool_conn(node));
-		}
-		rlk_list_for_each(node, after, &pool->bays[i].waits)
-		{
-			struct rlk_pool_wait *wait =
-			    container_of(node, struct rlk_pool_wait, list);
-
+		rlk_list_each (conn, &pool->bays[i].out, loan.in_bay)
+			rlk_conn_interrupt(conn);
+		rlk_list_each (wait, &pool->bays[i].waits, list) {
 			rlk_fail(&wait->error, ROWLOCK_ECANCELED, "canceled");
 			rlk_pool_serve(wait);
 		}

@@ -28,18 +28,13 @@ static void each(struct rlk_pool *pool,
 		 void (*fn)(struct rlk_conn *conn, const char *identity),
 		 const char *identity)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_conn *conn;
 
 	for (size_t i = 0; i < pool->count; i++) {
-		rlk_list_for_each(node, after, &pool->bays[i].idle)
-		{
-			fn(rlk_pool_conn(node), identity);
-		}
-		rlk_list_for_each(node, after, &pool->bays[i].out)
-		{
-			fn(rlk_pool_conn(node), identity);
-		}
+		rlk_list_each (conn, &pool->bays[i].idle, loan.in_bay)
+			fn(conn, identity);
+		rlk_list_each (conn, &pool->bays[i].out, loan.in_bay)
+			fn(conn, identity);
 	}
 }
 

@@ -106,14 +106,9 @@ static void note_answer(const struct rlk_guarded *guarded)
 static bool is_taken_locked(const struct rowlock_client *client,
 			    const struct rlk_borrowed *on)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	const struct rlk_guarded *guarded;
 
-	rlk_list_for_each(node, after, &client->guarded)
-	{
-		const struct rlk_guarded *guarded =
-		    container_of(node, struct rlk_guarded, node);
-
+	rlk_list_each (guarded, &client->guarded, node) {
 		if (guarded->guard.on.mysql == on->mysql &&
 		    guarded->guard.on_id == rlk_borrowed_id(on))
 			return true;
@@ -181,14 +176,9 @@ static void untie_locked(struct rlk_guarded *guarded)
 /* The connection is not touched: the application may have closed it. */
 static void forget_locked(struct rowlock *lock)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_guarded *guarded;
 
-	rlk_list_for_each(node, after, &lock->name->client->guarded)
-	{
-		struct rlk_guarded *guarded =
-		    container_of(node, struct rlk_guarded, node);
-
+	rlk_list_each (guarded, &lock->name->client->guarded, node) {
 		if (guarded->lock == lock)
 			untie_locked(guarded);
 	}

@@ -54,14 +54,9 @@ static struct rlk_guarded *find(struct rowlock *lock,
 	struct rowlock_client *client = lock->name->client;
 	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
 	    rlk_guard(&client->mutex);
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_guarded *guarded;
 
-	rlk_list_for_each(node, after, &client->guarded)
-	{
-		struct rlk_guarded *guarded =
-		    container_of(node, struct rlk_guarded, node);
-
+	rlk_list_each (guarded, &client->guarded, node) {
 		if (guarded->lock != lock || guarded->guard.on.mysql != conn)
 			continue;
 		if (!is_anothers_locked(guarded))

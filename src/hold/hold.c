@@ -458,15 +458,11 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 
 void rlk_hold_put_conn_locked(struct rlk_hold *hold)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct conn_wait *wait;
 
 	hold->conn_busy = false;
-	rlk_list_for_each(node, after, &hold->upkeep->waits)
-	{
-		rlk_cond_signal(
-		    &container_of(node, struct conn_wait, node)->free);
-	}
+	rlk_list_each (wait, &hold->upkeep->waits, node)
+		rlk_cond_signal(&wait->free);
 	if (hold->state == RLK_HOLD_ABANDONED)
 		rlk_sleeper_wake(&hold->name->client->chores_sleeper);
 }
