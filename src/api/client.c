@@ -313,8 +313,7 @@ static struct rowlock *holder(struct rowlock_client *client)
 {
 	struct rlk_list *lists[] = { &client->session.holds,
 				     &client->row_holds };
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(lists); i++)
 		if (!rlk_list_empty(lists[i]))
@@ -338,8 +337,7 @@ static void lose_the_rest(struct rowlock_client *client)
 {
 	static const char why[] = "its client was freed";
 	struct rlk_hold *hold;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	if (!rlk_list_empty(&client->session.holds))
 		rlk_session_lose_locked(client, why);
@@ -411,8 +409,7 @@ const char *rowlock_client_server(const struct rowlock_client *client)
 /* Does one of its own threads call, in a callback? */
 static bool is_inside(struct rowlock_client *client)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	return client->notifier_serial == rlk_thread_serial() ||
 	       client->watcher_serial == rlk_thread_serial();
@@ -440,8 +437,7 @@ void rowlock_client_free(struct rowlock_client *client)
 
 static unsigned int count_users(struct rowlock_client *client)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	return client->users - 1;
 }

@@ -36,8 +36,7 @@ static int lost_before(struct rowlock *lock, const char *reason,
  * a ping is under way on it: then the pinger closes it. */
 static struct rlk_conn *take_bell(struct rlk_hold *hold)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&hold->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&hold->name->client->mutex);
 
 	if (!hold->conn || hold->conn_busy)
 		return NULL;

@@ -70,8 +70,7 @@ static void note_answer(struct rowlock_client *client)
 static bool ended_by_itself(struct rowlock_client *client,
 			    const struct rlk_hold *hold, int64_t began_ms)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	uint64_t silent = hold->upkeep->mark.silent_ms;
 	int64_t since = hold->upkeep->marked_ms;
 
@@ -115,8 +114,7 @@ static enum rlk_fault fence(struct rowlock_client *client,
 static bool dies_by_itself(struct rowlock_client *client,
 			   const struct rlk_hold *hold)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	if (hold->upkeep && hold->upkeep->keep.row.delays && hold->reason)
 		return true;

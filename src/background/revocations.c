@@ -36,8 +36,7 @@ static enum rowlock_answer ask(const struct rowlock_client *client,
  * not told. */
 static void note(struct rowlock_client *client, uint64_t attempt)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	struct rlk_hold *hold;
 
 	rlk_list_each (hold, &client->session.holds, node) {

@@ -106,8 +106,7 @@ static struct rowlock_watch *due_locked(struct rowlock_client *client,
 static int on_answer(const struct rowlock_entry *entry, void *arg)
 {
 	struct rowlock_client *client = arg;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	struct rlk_name *name = rlk_names_find(
 	    &client->names, rlk_strategy(entry->strategy), entry->name);
 	struct rowlock_watch *watch;
@@ -125,8 +124,7 @@ static int on_answer(const struct rowlock_entry *entry, void *arg)
 /* Handle the watches of the page that got no answer. */
 static void on_silence(struct rowlock_client *client)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	int64_t now = rlk_now(client->clock);
 	char name[RLK_NAME_SIZE];
 	struct rowlock_watch *watch;
@@ -174,8 +172,7 @@ static bool has(const struct rlk_watch_page *page, const char *name)
 static bool gather(struct rowlock_client *client, uint64_t round,
 		   struct rlk_watch_page *page)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	struct rowlock_watch *watch;
 
 	page->count = 0;

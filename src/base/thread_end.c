@@ -96,8 +96,7 @@ static struct room *make_room(void)
 
 static void tell_all(struct room *room, uint64_t serial)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&room->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&room->mutex);
 	struct rlk_end_watch *watch;
 
 	rlk_list_each (watch, &room->watches, node)

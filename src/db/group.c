@@ -208,8 +208,7 @@ static void withdraw_from(struct rlk_list *list, const _Atomic bool *wants_out)
 
 void rlk_group_withdraw(struct rlk_group *group, const _Atomic bool *wants_out)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&group->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&group->mutex);
 
 	withdraw_from(&group->early, wants_out);
 	withdraw_from(&group->queue, wants_out);
@@ -268,8 +267,7 @@ static void lead_queued_locked(struct rlk_group *group)
 
 int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&group->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&group->mutex);
 	int64_t next = RLK_NEVER;
 
 	queue_early_locked(group, now_ms, &next);

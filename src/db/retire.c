@@ -66,8 +66,7 @@ void rlk_pool_note_server(struct rlk_pool *pool, const struct rlk_conn *conn)
 
 static void retire_server(struct rlk_pool *pool, const char *identity)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->mutex);
 	int64_t now = rlk_now(pool->target.clock);
 
 	if (now - pool->retired_ms < RETIRE_MS)

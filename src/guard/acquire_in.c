@@ -215,7 +215,7 @@ static int make_row(const struct inside *inside, bool *ret_made,
 
 static int is_over(struct rlk_waiter *waiter)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	_guard_ struct rlk_mutex *guard =
 	    rlk_guard(&waiter->name->client->mutex);
 
 	return rlk_waiter_over_locked(waiter);
@@ -309,8 +309,7 @@ static int wait_inside(struct inside *inside, struct rowlock_errinfo *reterr)
  * another transaction: it would wait for itself. */
 static int check_may_wait(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	struct rlk_hold *hold = lock->name->hold;
 
 	if (lock->waiter)

@@ -190,8 +190,7 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 {
 	struct rowlock_client *client = lock->name->client;
 	struct rlk_guard *guard = &guarded->guard;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *mutex = rlk_guard(&client->mutex);
 	int code = 0;
 	struct rlk_hold *hold =
 	    rlk_guarded_hold_locked(lock, "begin", &code, reterr);
@@ -301,7 +300,7 @@ static int fail_begin(struct rlk_guarded *guarded, enum rlk_guard_end end,
 
 static bool may_come(struct rlk_guarded *guarded)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	_guard_ struct rlk_mutex *mutex =
 	    rlk_guard(&guarded->lock->name->client->mutex);
 
 	return guarded->hold->guard.commit_may_come;

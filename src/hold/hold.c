@@ -301,8 +301,7 @@ void rlk_hold_doubt_locked(struct rlk_hold *hold)
 
 void rlk_hold_lose(struct rlk_hold *hold, const char *reason)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&hold->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&hold->name->client->mutex);
 
 	rlk_hold_lose_locked(hold, reason);
 }

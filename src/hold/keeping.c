@@ -69,8 +69,7 @@ static enum rlk_fault take(struct rlk_conn *conn, void *arg,
 /* The hold lives by its keep until @until_ms, too. RLK_NEVER: not by a keep. */
 static void limit(struct rlk_hold *hold, int64_t until_ms)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&hold->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&hold->name->client->mutex);
 
 	hold->upkeep->keep.until_ms = until_ms;
 	rlk_hold_kept_locked(hold);
@@ -133,8 +132,7 @@ static int keep(struct keeping *keeping, int64_t until_ms,
  * out. */
 static bool take_hold(struct rowlock *lock, struct rlk_hold **ret_hold)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	struct rlk_hold *hold = lock->hold;
 
 	if (!hold || rlk_hold_is_kept(hold))

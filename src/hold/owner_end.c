@@ -28,8 +28,7 @@ void rlk_owner_ended(struct rlk_end_watch *watch, uint64_t serial)
 {
 	struct rowlock_client *client =
 	    container_of(watch, struct rowlock_client, thread_ends);
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	lose_of(&client->session.holds, serial);
 	lose_of(&client->row_holds, serial);

@@ -213,8 +213,7 @@ static int pause_locked(struct drain *drain)
 /* Returns 0 if no reader is left, and it is held and shown; 1: look again. */
 static int step(struct drain *drain)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&drain->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&drain->client->mutex);
 	int code = judge_locked(drain);
 
 	if (code > 0)
@@ -280,8 +279,7 @@ static int explain(const struct drain *drain, int code,
 /* A reference to the hold of @lock, or NULL. */
 static struct rlk_hold *get_hold(struct rowlock *lock)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	if (lock->hold)
 		rlk_hold_get_locked(lock->hold);
@@ -290,8 +288,7 @@ static struct rlk_hold *get_hold(struct rowlock *lock)
 
 static void put_hold(struct rowlock *lock, struct rlk_hold *hold)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	if (hold)
 		rlk_hold_put_locked(hold);
@@ -351,7 +348,7 @@ static uint64_t time_left(const struct rowlock *lock, uint64_t wait_ms,
 static int close_reader(struct rowlock *reader, struct rlk_hold **ret_read,
 			struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	_guard_ struct rlk_mutex *guard =
 	    rlk_guard(&reader->name->client->mutex);
 	int code = 0;
 	struct rlk_hold *hold =
@@ -438,7 +435,7 @@ int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
 static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 		      struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	_guard_ struct rlk_mutex *guard =
 	    rlk_guard(&writer->name->client->mutex);
 	int code = 0;
 	struct rlk_hold *hold =
@@ -459,7 +456,7 @@ static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 static int lose_writer(struct rowlock *writer, uint64_t attempt,
 		       struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	_guard_ struct rlk_mutex *guard =
 	    rlk_guard(&writer->name->client->mutex);
 
 	if (writer->hold && writer->hold->attempt == attempt)

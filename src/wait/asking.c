@@ -101,8 +101,7 @@ void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
 
 void rlk_note_others(struct rlk_asking *asking)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&asking->client->mutex);
 	struct rlk_turn *turn = rlk_name_turn(asking->name, -RLK_NEVER);
 
 	asking->saw_others = true;

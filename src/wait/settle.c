@@ -52,8 +52,7 @@ static enum rlk_step abandon(struct rlk_asking *asking,
  * tight loop. */
 static bool rest(struct rlk_asking *asking, uint64_t ms)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&asking->client->mutex);
 	struct rlk_waiter *waiter = asking->waiter;
 	int64_t now = rlk_now(asking->client->clock);
 
