@@ -86,8 +86,7 @@ static int draw(struct rowlock *lock, int64_t until_ms,
 
 static bool is_drawn(const struct rowlock *lock)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	return lock->hold && lock->hold->token;
 }
@@ -97,8 +96,7 @@ static const struct extra a_token = { draw, is_drawn,
 
 static bool is_kept(const struct rowlock *lock)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	return lock->hold && rlk_hold_is_kept(lock->hold);
 }

@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/random.h"
-#include "base/text.h"
 #include "core/call.h"
 #include "core/overrun.h"
 #include "core/timer.h"
@@ -314,8 +313,7 @@ static struct rowlock *holder(struct rowlock_client *client)
 {
 	struct rlk_list *lists[] = { &client->session.holds,
 				     &client->row_holds };
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(lists); i++)
 		if (!rlk_list_empty(lists[i]))
@@ -338,18 +336,13 @@ static void release_all(struct rowlock_client *client, int64_t until_ms)
 static void lose_the_rest(struct rowlock_client *client)
 {
 	static const char why[] = "its client was freed";
-	struct rlk_list *node;
-	struct rlk_list *after;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	struct rlk_hold *hold;
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	if (!rlk_list_empty(&client->session.holds))
 		rlk_session_lose_locked(client, why);
-	rlk_list_for_each(node, after, &client->row_holds)
-	{
-		rlk_hold_lose_locked(container_of(node, struct rlk_hold, node),
-				     why);
-	}
+	rlk_list_each (hold, &client->row_holds, node)
+		rlk_hold_lose_locked(hold, why);
 }
 
 /* End all parts that remaining handles do not need: see rlk_client_leave(). */
@@ -416,8 +409,7 @@ const char *rowlock_client_server(const struct rowlock_client *client)
 /* Does one of its own threads call, in a callback? */
 static bool is_inside(struct rowlock_client *client)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	return client->notifier_serial == rlk_thread_serial() ||
 	       client->watcher_serial == rlk_thread_serial();
@@ -445,8 +437,7 @@ void rowlock_client_free(struct rowlock_client *client)
 
 static unsigned int count_users(struct rowlock_client *client)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	return client->users - 1;
 }

@@ -22,7 +22,6 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "core/call.h"
-#include "db/lend.h"
 #include "hold/keeping.h"
 #include "strategy/job_run.h"
 
@@ -170,8 +169,7 @@ static int check_hold(const struct rowlock *lock, const struct rlk_hold *hold,
 static struct rlk_hold *enter(struct rowlock *lock, const char *what,
 			      int *ret_code, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	struct rlk_hold *hold =
 	    rlk_lock_hold_locked(lock, false, ret_code, reterr);
 
@@ -270,8 +268,7 @@ static int fail_claim(struct rowlock *lock, struct rlk_hold *hold,
 static int check_held(struct rowlock *lock, struct rlk_hold *hold,
 		      struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	if (rlk_hold_check_locked(hold))
 		return 0;
@@ -364,7 +361,7 @@ static enum rlk_fault end_step(struct rlk_conn *conn, void *arg,
 					&ending->end, reterr);
 	fault = rlk_job_run_succeed(conn, ending->row, ending->code,
 				    &ending->end, reterr);
-	if (fault == RLK_UNKNOWN || fault == RLK_PENDING)
+	if (rlk_fault_open(fault))
 		ending->unanswered = true;
 	return fault;
 }

@@ -338,8 +338,7 @@ static bool lose_own(struct rowlock_client *client,
 		     const struct rlk_strategy *strategy, const char *name,
 		     struct rlk_mark *ret_mark)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	const struct rlk_name *known =
 	    rlk_names_find(&client->names, strategy, name);
 	struct rlk_hold *hold = known ? known->hold : NULL;
@@ -396,7 +395,7 @@ static int break_theirs(struct rowlock_client *client,
 		fault = strategy->end
 			    ? strategy->end(conn, name, ret_found, reterr)
 			    : break_row(client, conn, name, ret_found, reterr);
-		if (!fault && *ret_found && strategy->needs_session)
+		if (!fault && *ret_found && !strategy->pins_connection)
 			rlk_unblock(client, conn, name);
 		rlk_pool_put(client->pool, conn);
 		code = rlk_client_code(client, fault, reterr);

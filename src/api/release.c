@@ -37,8 +37,7 @@ static int lost_before(struct rowlock *lock, const char *reason,
 static int lost_unnoticed(struct rowlock *lock, struct rlk_hold *hold,
 			  const char *reason, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	rlk_count_loss_locked(hold, reason);
 	return lost_before(lock, reason, reterr);
@@ -48,8 +47,7 @@ static int lost_unnoticed(struct rowlock *lock, struct rlk_hold *hold,
  * a ping is under way on it: then the pinger closes it. */
 static struct rlk_conn *take_bell(struct rlk_hold *hold)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&hold->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&hold->name->client->mutex);
 
 	if (!hold->conn || hold->conn_busy)
 		return NULL;

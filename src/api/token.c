@@ -72,8 +72,7 @@ static struct rlk_hold *begin(struct rowlock *lock, bool inside,
 			      const char *what, uint64_t *ret_token,
 			      int *ret_code, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	struct rlk_hold *hold =
 	    rlk_lock_hold_locked(lock, inside, ret_code, reterr);
 
@@ -97,8 +96,7 @@ static struct rlk_hold *begin(struct rowlock *lock, bool inside,
 static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t *token,
 	       const char *what, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	bool held = rlk_hold_check_locked(hold) && lock->hold == hold;
 	int code = held ? 0 : lost(lock, what, hold->reason, reterr);
 
@@ -237,8 +235,7 @@ static enum rlk_fault raise_token(struct rlk_hold *hold, unsigned int which,
 /* The token must be above @floor, and above the client's last one. */
 static uint64_t floor_of(const struct rlk_hold *hold, uint64_t floor)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&hold->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&hold->name->client->mutex);
 	uint64_t known = hold->name->token;
 
 	return known > floor ? known : floor;
@@ -266,8 +263,7 @@ static enum rlk_fault draw_above(struct rlk_hold *hold, unsigned int which,
 
 static bool is_lost(struct rlk_hold *hold)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&hold->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&hold->name->client->mutex);
 
 	return hold->state != RLK_HOLD_HELD;
 }

@@ -70,12 +70,11 @@ static void note_answer(struct rowlock_client *client)
 static bool ended_by_itself(struct rowlock_client *client,
 			    const struct rlk_hold *hold, int64_t began_ms)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	uint64_t silent = hold->upkeep->mark.silent_ms;
 	int64_t since = hold->upkeep->marked_ms;
 
-	if (hold->name->strategy->needs_session) {
+	if (!hold->name->strategy->pins_connection) {
 		if (began_ms > rlk_after(client->answered_ms, LAPSE_MS))
 			return false;
 		if (since < client->prompt_since_ms)
@@ -115,8 +114,7 @@ static enum rlk_fault fence(struct rowlock_client *client,
 static bool dies_by_itself(struct rowlock_client *client,
 			   const struct rlk_hold *hold)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	if (hold->upkeep && hold->upkeep->keep.row.delays && hold->reason)
 		return true;
@@ -178,14 +176,9 @@ static enum rlk_fault remove_row(struct rowlock_client *client,
 static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 {
 	struct rlk_mark mark;
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_hold *hold;
 
-	rlk_list_for_each(node, after, &client->abandoned)
-	{
-		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
-
+	rlk_list_each (hold, &client->abandoned, node) {
 		/* A thread that uses it gives it back, and wakes us. */
 		if (!hold->conn || hold->conn_busy)
 			continue;
@@ -216,53 +209,37 @@ static void drop_conns(struct rowlock_client *client)
 
 /* ---------------------------------------------------------------- round */
 
-enum cleared {
-	CLEARED,    /* it is over */
-	AGAIN,      /* in the next round again */
-	UNANSWERED, /* as the others would be */
-};
-
-static enum cleared clear_lease(struct rowlock_client *client,
-				struct rlk_hold *hold, bool fenced)
-{
-	switch (remove_row(client, hold)) {
-	case RLK_DONE:
-		/* Else the waiters of the name would sleep for a slice. */
-		rlk_commit_bell_ring(hold, rlk_client_chore_until(client));
-		return fenced ? CLEARED : AGAIN;
-	case RLK_PENDING:
-	case RLK_UNKNOWN:
-	case RLK_FAILED:
-		return UNANSWERED;
-	default:
-		return AGAIN;
-	}
-}
-
-static enum cleared clear(struct rowlock_client *client, struct rlk_hold *hold)
+/* Returns RLK_DONE: it is over; RLK_FAILED: no answer, as for the others; else
+ * it is in the next round again. */
+static enum rlk_fault clear(struct rowlock_client *client,
+			    struct rlk_hold *hold)
 {
 	enum rlk_fault fenced = fence(client, hold);
+	enum rlk_fault fault = RLK_DONE;
 
-	if (fenced == RLK_FAILED)
-		return UNANSWERED;
-	if (!hold->name->strategy->needs_session)
-		return fenced == RLK_DONE ? CLEARED : AGAIN;
-	if (!dies_by_itself(client, hold))
-		return clear_lease(client, hold, fenced == RLK_DONE);
+	if (fenced == RLK_FAILED || hold->name->strategy->pins_connection)
+		return fenced;
+	if (dies_by_itself(client, hold))
+		fenced = RLK_DONE;
+	else
+		fault = remove_row(client, hold);
+	if (fault)
+		return rlk_fault_open(fault) ? RLK_FAILED : fault;
+	/* Else the waiters of the name would sleep for a slice. */
 	rlk_commit_bell_ring(hold, rlk_client_chore_until(client));
-	return CLEARED;
+	return fenced;
 }
 
 void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms)
 {
 	int64_t until = rlk_after(rlk_now(client->clock), ROUND_MS);
 	struct rlk_list failed = RLK_LIST_INIT(failed);
-	enum cleared cleared = CLEARED;
+	enum rlk_fault cleared = RLK_DONE;
 	struct rlk_list *node;
 
 	drop_conns(client);
 	rlk_mutex_lock(&client->mutex);
-	while (cleared != UNANSWERED && rlk_now(client->clock) < until &&
+	while (cleared != RLK_FAILED && rlk_now(client->clock) < until &&
 	       (node = rlk_list_first(&client->abandoned))) {
 		struct rlk_hold *hold =
 		    container_of(node, struct rlk_hold, node);
@@ -276,13 +253,13 @@ void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms)
 		cleared = clear(client, hold);
 		rlk_mutex_lock(&client->mutex);
 		/* One whose connection is still in use stays as well. */
-		if (cleared == CLEARED && !hold->conn)
+		if (cleared == RLK_DONE && !hold->conn)
 			rlk_hold_cleared_locked(hold);
 		else
 			rlk_list_append(&failed, node);
 	}
 	/* The round's time was up: the rest follows the other chores. */
-	if (cleared != UNANSWERED && !rlk_list_empty(&client->abandoned))
+	if (cleared != RLK_FAILED && !rlk_list_empty(&client->abandoned))
 		*next_ms = rlk_now(client->clock);
 	while ((node = rlk_list_first(&failed))) {
 		rlk_list_remove(node);
@@ -298,13 +275,9 @@ void rlk_abandoned_leave_keeps(struct rowlock_client *client,
 			       struct rlk_conn *conn)
 {
 	enum rlk_fault fault = RLK_DONE;
-	struct rlk_list *node;
-	struct rlk_list *after;
+	const struct rlk_hold *hold;
 
-	rlk_list_for_each(node, after, &client->abandoned)
-	{
-		const struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
+	rlk_list_each (hold, &client->abandoned, node) {
 		bool found = false;
 
 		if (!fault && rlk_hold_is_kept(hold) && !hold->reason)

@@ -89,8 +89,7 @@ static bool is_there(const struct seen *seen, const struct rlk_hold *hold)
 /* @ret_rows: that all of them have. */
 static uint64_t suspect_all(struct rowlock_client *client, size_t *ret_rows)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_hold *hold;
 	uint64_t id = 0;
 	size_t rows = 0;
 
@@ -98,11 +97,7 @@ static uint64_t suspect_all(struct rowlock_client *client, size_t *ret_rows)
 	if (client->look_breaks && client->session.state == RLK_SESSION_ALIVE)
 		id = client->session.id;
 	client->look_breaks = false;
-	rlk_list_for_each(node, after, &client->session.holds)
-	{
-		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
-
+	rlk_list_each (hold, &client->session.holds, node) {
 		hold->suspect = id != 0;
 		rows += rlk_hold_rows(hold);
 	}
@@ -113,18 +108,13 @@ static uint64_t suspect_all(struct rowlock_client *client, size_t *ret_rows)
 
 static void lose_missing(struct rowlock_client *client, struct seen *seen)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_hold *hold;
 
 	if (seen->count)
 		qsort(seen->attempts, seen->count, sizeof(*seen->attempts),
 		      compare);
 	rlk_mutex_lock(&client->mutex);
-	rlk_list_for_each(node, after, &client->session.holds)
-	{
-		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
-
+	rlk_list_each (hold, &client->session.holds, node) {
 		if (hold->suspect && hold->state == RLK_HOLD_HELD &&
 		    !is_there(seen, hold))
 			rlk_hold_lose_locked(hold, "it was broken by hand");

@@ -40,8 +40,7 @@ void rlk_cut_off_note(struct rowlock_client *client,
 /* Take the first one from the list. Returns NULL if it is empty. */
 static struct cut_off *take(struct rowlock_client *client)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	struct rlk_list *node = rlk_list_first(&client->cut_off);
 
 	if (!node)
@@ -52,8 +51,7 @@ static struct cut_off *take(struct rowlock_client *client)
 
 static void put_back(struct rowlock_client *client, struct cut_off *noted)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	rlk_list_append(&client->cut_off, &noted->node);
 }

@@ -33,16 +33,11 @@ static int compare(const void *a, const void *b)
 static void conns_ended_locked(struct rowlock_client *client, uint64_t *notes,
 			       size_t count)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_hold *hold;
 	size_t found = 0;
 
 	qsort(notes, count, sizeof(*notes), compare);
-	rlk_list_for_each(node, after, &client->row_holds)
-	{
-		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
-
+	rlk_list_each (hold, &client->row_holds, node) {
 		if (!hold->conn || !bsearch(rlk_conn_note(hold->conn), notes,
 					    count, sizeof(*notes), compare))
 			continue;

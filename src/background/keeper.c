@@ -144,8 +144,7 @@ static bool look_is_due_locked(const struct rowlock_client *client, int64_t now)
 static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 		     const struct rlk_beat *beat, const char *server)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	struct rlk_session *session = &client->session;
 
 	if (session->state != RLK_SESSION_ALIVE || session->id != id)
@@ -241,8 +240,7 @@ static void swap(struct rowlock_client *client)
 /* For how long the session is good yet. */
 static int64_t left_ms(struct rowlock_client *client, uint64_t id)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	const struct rlk_session *session = &client->session;
 
 	return session->state == RLK_SESSION_ALIVE && session->id == id

@@ -14,7 +14,6 @@
 
 #include "core/call.h"
 #include "hold/hold.h"
-#include "hold/session.h"
 #include "strategy/session_row.h"
 
 #include <stdlib.h>
@@ -38,14 +37,10 @@ static void free_page(struct page **page)
 static void take_locked(struct rowlock_client *client, struct page *page,
 			uint64_t round)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_hold *hold;
 
 	page->count = 0;
-	rlk_list_for_each(node, after, &client->session.holds)
-	{
-		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
+	rlk_list_each (hold, &client->session.holds, node) {
 		struct rlk_upkeep *upkeep = hold->upkeep;
 
 		if (hold->state != RLK_HOLD_HELD || !upkeep ||

@@ -114,8 +114,7 @@ static void take_locked(struct rowlock_client *client, struct page *page,
 static bool is_at_home(struct rowlock_client *client,
 		       const struct rlk_conn *conn)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	return client->many_writers ||
 	       rlk_server_same(client->session.server,
@@ -141,8 +140,7 @@ static struct known session_locked(const struct rowlock_client *client)
 static void judge_session(struct rowlock_client *client,
 			  const struct known *known, uint64_t beat)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	struct rlk_session *session = &client->session;
 
 	/* It may have moved to another server meanwhile. */

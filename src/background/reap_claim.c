@@ -12,7 +12,6 @@
  */
 #include "background/reap_claim.h"
 
-#include "base/error.h"
 #include "base/random.h"
 #include "core/call.h"
 #include "strategy/claim.h"

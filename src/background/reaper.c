@@ -14,7 +14,6 @@
 
 #include "background/reap_claim.h"
 #include "background/remains.h"
-#include "base/error.h"
 #include "base/random.h"
 #include "core/call.h"
 #include "db/lend.h"

@@ -27,8 +27,7 @@ void rlk_receipt_note(struct rowlock_client *client, uint64_t attempt)
 /* Copy the oldest, which stay noted: new ones go behind them. */
 static size_t copy(struct rowlock_client *client, uint64_t *ret_attempts)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	size_t count = client->receipt_count < RLK_RECEIPTS_MOST
 			   ? client->receipt_count
 			   : RLK_RECEIPTS_MOST;
@@ -40,8 +39,7 @@ static size_t copy(struct rowlock_client *client, uint64_t *ret_attempts)
 /* Forget the first @count receipts: they are deleted. */
 static void forget(struct rowlock_client *client, size_t count)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	client->receipt_count -= count;
 	memmove(client->receipts, client->receipts + count,
@@ -61,8 +59,7 @@ void rlk_receipts_clear_on(struct rowlock_client *client, struct rlk_conn *conn)
 
 static bool has_any(struct rowlock_client *client)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	return client->receipt_count;
 }

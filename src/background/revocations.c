@@ -36,16 +36,10 @@ static enum rowlock_answer ask(const struct rowlock_client *client,
  * not told. */
 static void note(struct rowlock_client *client, uint64_t attempt)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
-	struct rlk_list *node;
-	struct rlk_list *after;
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
+	struct rlk_hold *hold;
 
-	rlk_list_for_each(node, after, &client->session.holds)
-	{
-		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
-
+	rlk_list_each (hold, &client->session.holds, node) {
 		if (hold->attempt == attempt)
 			hold->asked = true;
 	}

@@ -53,11 +53,6 @@ struct rowlock_watch {
 	char name[];
 };
 
-static struct rowlock_watch *watch_of(struct rlk_list *node)
-{
-	return container_of(node, struct rowlock_watch, node);
-}
-
 /* ----------------------------------------------------------------- tell */
 
 static bool is_news_locked(const struct rowlock_watch *watch,
@@ -98,13 +93,9 @@ static void tell_locked(struct rowlock_watch *watch,
 static struct rowlock_watch *due_locked(struct rowlock_client *client,
 					const char *name)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rowlock_watch *watch;
 
-	rlk_list_for_each(node, after, &client->watches)
-	{
-		struct rowlock_watch *watch = watch_of(node);
-
+	rlk_list_each (watch, &client->watches, node) {
 		if (watch->due && (!name || strcmp(watch->name, name) == 0))
 			return watch;
 	}
@@ -115,8 +106,7 @@ static struct rowlock_watch *due_locked(struct rowlock_client *client,
 static int on_answer(const struct rowlock_entry *entry, void *arg)
 {
 	struct rowlock_client *client = arg;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	struct rlk_name *name = rlk_names_find(
 	    &client->names, rlk_strategy(entry->strategy), entry->name);
 	struct rowlock_watch *watch;
@@ -134,8 +124,7 @@ static int on_answer(const struct rowlock_entry *entry, void *arg)
 /* Handle the watches of the page that got no answer. */
 static void on_silence(struct rowlock_client *client)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	int64_t now = rlk_now(client->clock);
 	char name[RLK_NAME_SIZE];
 	struct rowlock_watch *watch;
@@ -183,16 +172,11 @@ static bool has(const struct rlk_watch_page *page, const char *name)
 static bool gather(struct rowlock_client *client, uint64_t round,
 		   struct rlk_watch_page *page)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
-	struct rlk_list *node;
-	struct rlk_list *after;
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
+	struct rowlock_watch *watch;
 
 	page->count = 0;
-	rlk_list_for_each(node, after, &client->watches)
-	{
-		struct rowlock_watch *watch = watch_of(node);
-
+	rlk_list_each (watch, &client->watches, node) {
 		if (watch->round == round)
 			continue;
 		if (!has(page, watch->name)) {
@@ -243,13 +227,9 @@ static bool ask_all(struct rowlock_client *client, struct rlk_watch_page *page,
 static int64_t next_locked(struct rowlock_client *client, int64_t began)
 {
 	uint64_t interval = ROWLOCK_FOREVER;
-	struct rlk_list *node;
-	struct rlk_list *after;
+	const struct rowlock_watch *watch;
 
-	rlk_list_for_each(node, after, &client->watches)
-	{
-		const struct rowlock_watch *watch = watch_of(node);
-
+	rlk_list_each (watch, &client->watches, node) {
 		if (!watch->round)
 			return began; /* it is new */
 		if (watch->interval_ms < interval)

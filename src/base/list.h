@@ -53,7 +53,15 @@ static inline struct rlk_list *rlk_list_first(const struct rlk_list *list)
 	return rlk_list_empty(list) ? NULL : list->next;
 }
 
-/** Walk; the present node may be removed. */
+/** Walk the structs whose @member is in @list; the present one may be removed.
+ */
+#define rlk_list_each(entry, list, member)                                     \
+	for (struct rlk_list *node_ = (list)->next, *after_ = node_->next;     \
+	     node_ != (list) &&                                                \
+	     ((entry) = container_of(node_, __typeof__(*(entry)), member));    \
+	     node_ = after_, after_ = node_->next)
+
+/** Walk the nodes alone. */
 #define rlk_list_for_each(node, after, list)                                   \
 	for ((node) = (list)->next, (after) = (node)->next; (node) != (list);  \
 	     (node) = (after), (after) = (node)->next)

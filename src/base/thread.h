@@ -29,7 +29,7 @@ void rlk_mutex_lock(struct rlk_mutex *mutex);
 void rlk_mutex_unlock(struct rlk_mutex *mutex);
 
 /** Lock, and return @mutex for a variable that unlocks it by leaving its
- *  block: _cleanup_(rlk_unguardp) struct rlk_mutex *guard = rlk_guard(m); */
+ *  block: _guard_ struct rlk_mutex *guard = rlk_guard(m); */
 static inline struct rlk_mutex *rlk_guard(struct rlk_mutex *mutex)
 {
 	rlk_mutex_lock(mutex);
@@ -41,6 +41,8 @@ static inline void rlk_unguardp(struct rlk_mutex **mutex)
 	if (*mutex)
 		rlk_mutex_unlock(*mutex);
 }
+
+#define _guard_ _cleanup_(rlk_unguardp)
 
 /** Keep the calling thread from being cancelled (pthread_cancel()) for the rest
  *  of the block. A thread that ended in a wait of ours would take its mutex,

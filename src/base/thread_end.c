@@ -96,18 +96,11 @@ static struct room *make_room(void)
 
 static void tell_all(struct room *room, uint64_t serial)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&room->mutex);
-	struct rlk_list *node;
-	struct rlk_list *after;
+	_guard_ struct rlk_mutex *guard = rlk_guard(&room->mutex);
+	struct rlk_end_watch *watch;
 
-	rlk_list_for_each(node, after, &room->watches)
-	{
-		struct rlk_end_watch *watch =
-		    container_of(node, struct rlk_end_watch, node);
-
+	rlk_list_each (watch, &room->watches, node)
 		watch->ended(watch, serial);
-	}
 }
 
 /* NULL: out of memory. */
@@ -216,17 +209,13 @@ void rlk_end_look(void)
 {
 	struct room *room = find_room();
 	struct rlk_list ended;
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct life *life;
 
 	if (!room)
 		return;
 	rlk_list_init(&ended);
 	rlk_mutex_lock(&room->lives_mutex);
-	rlk_list_for_each(node, after, &room->lives)
-	{
-		struct life *life = container_of(node, struct life, node);
-
+	rlk_list_each (life, &room->lives, node) {
 		if (pthread_mutex_trylock(&life->mutex) != EOWNERDEAD)
 			continue;
 		pthread_mutex_consistent(&life->mutex);
@@ -234,10 +223,7 @@ void rlk_end_look(void)
 		rlk_list_append(&ended, &life->node);
 	}
 	rlk_mutex_unlock(&room->lives_mutex);
-	rlk_list_for_each(node, after, &ended)
-	{
-		struct life *life = container_of(node, struct life, node);
-
+	rlk_list_each (life, &ended, node) {
 		tell_all(room, life->serial);
 		end_life(life);
 	}

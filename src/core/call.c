@@ -7,8 +7,6 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "base/random.h"
-#include "base/text.h"
 #include "db/conn_fence.h"
 #include "db/lend.h"
 
@@ -79,8 +77,7 @@ int64_t rlk_client_word_ms(const struct rowlock_client *client, size_t bay)
 
 bool rlk_client_stopping(struct rowlock_client *client)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	return client->stopping;
 }

@@ -4,7 +4,6 @@
  */
 #include "core/waiter.h"
 
-#include "base/error.h"
 #include "core/call.h"
 #include "core/timer.h"
 
@@ -19,14 +18,10 @@ void rlk_name_next_locked(struct rlk_name *name)
 
 void rlk_name_all_locked(struct rlk_name *name)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_waiter *waiter;
 
-	rlk_list_for_each(node, after, &name->waiters)
-	{
-		rlk_cond_signal(
-		    &container_of(node, struct rlk_waiter, node)->waker->cond);
-	}
+	rlk_list_each (waiter, &name->waiters, node)
+		rlk_cond_signal(&waiter->waker->cond);
 }
 
 int64_t rlk_waiter_io_until(const struct rlk_waiter *waiter)

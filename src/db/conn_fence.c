@@ -28,7 +28,6 @@
 
 #include "base/error.h"
 #include "db/io.h"
-#include "db/stmt_private.h"
 
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 64

@@ -33,7 +33,6 @@
 
 #include "base/error.h"
 #include "base/macro.h"
-#include "db/server_private.h"
 
 static const struct engine {
 	const char *word; /* in VERSION() or version_comment */

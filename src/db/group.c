@@ -142,13 +142,9 @@ enum rlk_member_state rlk_group_enter(struct rlk_group *group,
 static struct rlk_member *next_leader_locked(struct rlk_group *group)
 {
 	struct rlk_member *best = NULL;
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_member *member;
 
-	rlk_list_for_each(node, after, &group->queue)
-	{
-		struct rlk_member *member = member_of(node);
-
+	rlk_list_each (member, &group->queue, node) {
 		if (!best || member->until_ms > best->until_ms)
 			best = member;
 	}
@@ -202,20 +198,17 @@ static void let_go_locked(struct rlk_member *member)
 
 static void withdraw_from(struct rlk_list *list, const _Atomic bool *wants_out)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_member *member;
 
-	rlk_list_for_each(node, after, list)
-	{
-		if (member_of(node)->wants_out == wants_out)
-			let_go_locked(member_of(node));
+	rlk_list_each (member, list, node) {
+		if (member->wants_out == wants_out)
+			let_go_locked(member);
 	}
 }
 
 void rlk_group_withdraw(struct rlk_group *group, const _Atomic bool *wants_out)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&group->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&group->mutex);
 
 	withdraw_from(&group->early, wants_out);
 	withdraw_from(&group->queue, wants_out);
@@ -224,13 +217,9 @@ void rlk_group_withdraw(struct rlk_group *group, const _Atomic bool *wants_out)
 
 static void expire_list(struct rlk_list *list, int64_t now_ms, int64_t *next_ms)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_member *member;
 
-	rlk_list_for_each(node, after, list)
-	{
-		struct rlk_member *member = member_of(node);
-
+	rlk_list_each (member, list, node) {
 		if (due_ms(member) > now_ms) {
 			if (due_ms(member) < *next_ms)
 				*next_ms = due_ms(member);
@@ -244,13 +233,9 @@ static void expire_list(struct rlk_list *list, int64_t now_ms, int64_t *next_ms)
 static void queue_early_locked(struct rlk_group *group, int64_t now_ms,
 			       int64_t *next_ms)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_member *member;
 
-	rlk_list_for_each(node, after, &group->early)
-	{
-		struct rlk_member *member = member_of(node);
-
+	rlk_list_each (member, &group->early, node) {
 		if (member->not_before_ms > now_ms) {
 			if (member->not_before_ms < *next_ms)
 				*next_ms = member->not_before_ms;
@@ -261,8 +246,8 @@ static void queue_early_locked(struct rlk_group *group, int64_t now_ms,
 		if (member->queue_until_ms > member->until_ms)
 			member->queue_until_ms = member->until_ms;
 		member->not_before_ms = 0;
-		rlk_list_remove(node);
-		rlk_list_append(&group->queue, node);
+		rlk_list_remove(&member->node);
+		rlk_list_append(&group->queue, &member->node);
 	}
 }
 
@@ -282,8 +267,7 @@ static void lead_queued_locked(struct rlk_group *group)
 
 int64_t rlk_group_expire(struct rlk_group *group, int64_t now_ms)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&group->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&group->mutex);
 	int64_t next = RLK_NEVER;
 
 	queue_early_locked(group, now_ms, &next);

@@ -181,8 +181,7 @@ static int get_waiting(struct rlk_pool *pool, const struct wish *wish,
 static int get(struct rlk_pool *pool, const struct wish *wish,
 	       struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->mutex);
 	struct rlk_bay *bay = &pool->bays[wish->bay];
 
 	if (wish->waiter && wish->waiter->interrupted)
@@ -240,16 +239,14 @@ int rlk_pool_get_spare(struct rlk_pool *pool, size_t bay, int64_t until_ms,
 
 bool rlk_pool_opens(struct rlk_pool *pool, size_t bay)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->mutex);
 
 	return pool->bays[bay].opening && !pool->bays[bay].lent;
 }
 
 void rlk_pool_interrupt(struct rlk_pool *pool, struct rlk_pool_waiter *waiter)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->mutex);
 
 	waiter->interrupted = true;
 	if (waiter->wait)
@@ -297,22 +294,15 @@ void rlk_pool_put(struct rlk_pool *pool, struct rlk_conn *conn)
 
 void rlk_pool_interrupt_all(struct rlk_pool *pool)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->mutex);
 
 	for (size_t i = 0; i < pool->count; i++) {
-		struct rlk_list *node;
-		struct rlk_list *after;
+		struct rlk_pool_wait *wait;
+		struct rlk_conn *conn;
 
-		rlk_list_for_each(node, after, &pool->bays[i].out)
-		{
-			rlk_conn_interrupt(rlk_pool_conn(node));
-		}
-		rlk_list_for_each(node, after, &pool->bays[i].waits)
-		{
-			struct rlk_pool_wait *wait =
-			    container_of(node, struct rlk_pool_wait, list);
-
+		rlk_list_each (conn, &pool->bays[i].out, loan.in_bay)
+			rlk_conn_interrupt(conn);
+		rlk_list_each (wait, &pool->bays[i].waits, list) {
 			rlk_fail(&wait->error, ROWLOCK_ECANCELED, "canceled");
 			rlk_pool_serve(wait);
 		}
@@ -322,8 +312,7 @@ void rlk_pool_interrupt_all(struct rlk_pool *pool)
 struct rlk_conn *rlk_pool_take_idle(struct rlk_pool *pool, size_t bay,
 				    int64_t idle_ms)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->mutex);
 	struct rlk_conn *conn =
 	    rlk_pool_conn(rlk_list_first(&pool->bays[bay].idle));
 

@@ -92,14 +92,9 @@ static void spread_failure(struct rlk_bay *bay,
 			   const struct rowlock_errinfo *error)
 {
 	bool pass = may_pass(error);
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_pool_wait *wait;
 
-	rlk_list_for_each(node, after, &bay->waits)
-	{
-		struct rlk_pool_wait *wait =
-		    container_of(node, struct rlk_pool_wait, list);
-
+	rlk_list_each (wait, &bay->waits, list) {
 		wait->error = *error;
 		if (!pass || (!wait->persist && !bay->lent))
 			rlk_pool_serve(wait);

@@ -14,7 +14,6 @@
 #include "db/sql.h"
 #include "db/stage.h"
 #include "db/stmt_bind.h"
-#include "db/stmt_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -122,8 +122,7 @@ static void close_idle(struct rlk_pool *pool)
 
 static bool any_running(struct rlk_pool *pool)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->mutex);
 
 	for (size_t i = 0; i < RLK_OPENERS; i++) {
 		if (pool->openers[i].running)

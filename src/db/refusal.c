@@ -93,8 +93,7 @@ static bool took_before(const struct rlk_refusal *refusal, const char *label,
 /* Returns for how long it has been refused. */
 static int64_t note(struct rlk_refusal *refusal, const char *message)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&refusal->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&refusal->mutex);
 	int64_t now = rlk_now(refusal->clock);
 
 	if (!refusal->any || now - refusal->last_ms > QUIET_MS) {

@@ -28,18 +28,13 @@ static void each(struct rlk_pool *pool,
 		 void (*fn)(struct rlk_conn *conn, const char *identity),
 		 const char *identity)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_conn *conn;
 
 	for (size_t i = 0; i < pool->count; i++) {
-		rlk_list_for_each(node, after, &pool->bays[i].idle)
-		{
-			fn(rlk_pool_conn(node), identity);
-		}
-		rlk_list_for_each(node, after, &pool->bays[i].out)
-		{
-			fn(rlk_pool_conn(node), identity);
-		}
+		rlk_list_each (conn, &pool->bays[i].idle, loan.in_bay)
+			fn(conn, identity);
+		rlk_list_each (conn, &pool->bays[i].out, loan.in_bay)
+			fn(conn, identity);
 	}
 }
 
@@ -71,8 +66,7 @@ void rlk_pool_note_server(struct rlk_pool *pool, const struct rlk_conn *conn)
 
 static void retire_server(struct rlk_pool *pool, const char *identity)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->mutex);
 	int64_t now = rlk_now(pool->target.clock);
 
 	if (now - pool->retired_ms < RETIRE_MS)

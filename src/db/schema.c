@@ -25,7 +25,6 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "db/conn_private.h"
 #include "db/stmt_private.h"
 

@@ -46,14 +46,9 @@ void rlk_stmt_free_all(struct rlk_conn *conn)
 static struct rlk_stmt *find(struct rlk_conn *conn,
 			     const struct rlk_stmt_def *def)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_stmt *stmt;
 
-	rlk_list_for_each(node, after, &conn->stmts)
-	{
-		struct rlk_stmt *stmt =
-		    container_of(node, struct rlk_stmt, list);
-
+	rlk_list_each (stmt, &conn->stmts, list) {
 		if (stmt->def == def)
 			return stmt;
 	}

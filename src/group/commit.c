@@ -162,16 +162,16 @@ bool rlk_commit_gathers(struct rowlock_client *client)
 
 /* Its leader has it, and settles it. Until the leader has a connection nothing
  * was sent: the request cannot be granted. */
-static enum rlk_outcome leave(struct rlk_ticket *ticket)
+static enum rlk_fault leave(struct rlk_ticket *ticket)
 {
 	bool unsent = ticket->part.act == RLK_ACT_ACQUIRE && !ticket->sent;
 
 	rlk_ticket_leave(ticket, true);
-	return unsent ? RLK_OUT_UNSENT : RLK_OUT_LEFT;
+	return unsent ? RLK_FAILED : RLK_PENDING;
 }
 
-enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
-				const struct rlk_errand *errand)
+enum rlk_fault rlk_commit_run(struct rlk_ticket **ticket_pointer,
+			      const struct rlk_errand *errand)
 {
 	struct rlk_ticket *ticket = *ticket_pointer;
 	struct rowlock_client *client = ticket->hold->name->client;
@@ -198,7 +198,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 			over(client, ticket, errand);
 			/* It waits for the next round. */
 			if (ticket->alone && errand->not_before_ms)
-				return RLK_OUT_LATE;
+				return RLK_BUSY;
 			break;
 		default:
 			break;
@@ -208,8 +208,7 @@ enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket_pointer,
 	}
 	if (ticket->alone)
 		go_alone(commit, RLK_BAY_ASIDE, ticket, errand);
-	return ticket->fault == RLK_FAILED ? RLK_OUT_NOT_SENT
-					   : RLK_OUT_ANSWERED;
+	return ticket->fault;
 }
 
 /* -------------------------------------------------------- one, and plain */
@@ -275,7 +274,8 @@ static enum rlk_fault run(struct rlk_hold *hold,
 	if (!ticket)
 		return run_without_memory(hold, errand, part, ret_unsure,
 					  reterr);
-	if (rlk_commit_run(&ticket, errand) == RLK_OUT_LEFT) {
+	rlk_commit_run(&ticket, errand);
+	if (!ticket) {
 		rlk_fail_no_answer(hold->name->client, 0, reterr);
 		return RLK_UNKNOWN;
 	}
@@ -330,8 +330,7 @@ bool rlk_commit_sweep(struct rlk_hold *hold, const struct rlk_request *request,
 	if (!ticket)
 		return false;
 	ticket->part.holder = *holder;
-	if (rlk_commit_run(&ticket, errand) != RLK_OUT_ANSWERED ||
-	    !ticket->part.answered)
+	if (rlk_commit_run(&ticket, errand) || !ticket->part.answered)
 		return false;
 	*holder = ticket->part.holder;
 	return ticket->part.found;

@@ -26,16 +26,6 @@ struct rlk_errand {
 	struct rlk_waiter *waiter; /* NULL: cannot be interrupted */
 };
 
-enum rlk_outcome {
-	RLK_OUT_ANSWERED, /* ticket->part, or ticket->fault and its error */
-	RLK_OUT_NOT_SENT, /* its error: no connection, no time, canceled */
-	RLK_OUT_LATE,     /* not sent: its round could not be played in time */
-	RLK_OUT_LEFT,     /* sent, and no answer in time: the group settles it.
-			     The ticket is not the caller's any more. */
-	RLK_OUT_UNSENT,   /* the same of an acquire that was not sent by then,
-			     as its leader had no connection yet */
-};
-
 /** Requests go alone until the options are applied. */
 void rlk_commit_init(struct rowlock_client *client);
 void rlk_commit_fini(struct rowlock_client *client);
@@ -49,11 +39,18 @@ bool rlk_commit_gathers(struct rowlock_client *client);
 
 /**
  * Run @ticket, together with other requests of the moment. Blocks until
- * errand->until_ms at most; no mutex held. After RLK_OUT_LEFT and
- * RLK_OUT_UNSENT the caller's pointer is NULL.
+ * errand->until_ms at most; no mutex held.
+ *
+ * Returns RLK_DONE: the answer is in ticket->part. Another ticket->fault, with
+ * ticket->error; RLK_FAILED if it was not sent (no connection, no time,
+ * canceled). RLK_BUSY: not sent, as its round could not be played in time.
+ *
+ * If the caller's time is up first, *@ticket is NULL, and the ticket the
+ * group's, which settles it. RLK_PENDING: it was sent. RLK_FAILED: an acquire
+ * that was not, as its leader had no connection yet.
  */
-enum rlk_outcome rlk_commit_run(struct rlk_ticket **ticket,
-				const struct rlk_errand *errand);
+enum rlk_fault rlk_commit_run(struct rlk_ticket **ticket,
+			      const struct rlk_errand *errand);
 
 /** The row that a release was to delete. */
 struct rlk_found {

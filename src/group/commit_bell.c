@@ -5,7 +5,6 @@
  */
 #include "group/commit_bell.h"
 
-#include "core/call.h"
 #include "db/lend.h"
 #include "group/leader.h"
 #include "strategy/bell.h"
@@ -51,7 +50,7 @@ void rlk_commit_bell_count(struct rowlock_client *client,
 {
 	struct rlk_commit_bells *bells = &client->bells;
 
-	if (part->act == RLK_ACT_ACQUIRE && part->verdict == RLK_GRANTED &&
+	if (part->act == RLK_ACT_ACQUIRE && part->verdict == RLK_DONE &&
 	    part->holder.bell)
 		bells->count++;
 	if (part->act == RLK_ACT_RELEASE && bells->count > 0 &&

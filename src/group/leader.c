@@ -19,7 +19,6 @@
  */
 #include "group/leader.h"
 
-#include "base/error.h"
 #include "core/call.h"
 #include "db/lend.h"
 #include "group/commit_bell.h"
@@ -51,18 +50,11 @@
 
 /* ---------------------------------------------------------------- alone */
 
-static enum rlk_fault fault_of(enum rlk_verdict verdict)
+/* Has the server decided? */
+static bool is_verdict(enum rlk_fault fault)
 {
-	switch (verdict) {
-	case RLK_WAITING:
-		return RLK_PENDING;
-	case RLK_UNCLEAR:
-		return RLK_UNKNOWN;
-	case RLK_FAILURE:
-		return RLK_REFUSED;
-	default:
-		return RLK_DONE;
-	}
+	return !rlk_fault_open(fault) && fault != RLK_REFUSED &&
+	       fault != RLK_FAILED;
 }
 
 static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
@@ -88,7 +80,7 @@ static enum rlk_fault ask_alone(struct rlk_ticket *ticket,
 	}
 	part->verdict = strategy->acquire(
 	    conn, &part->request, ticket->part.ask, &part->holder, reterr);
-	return fault_of(part->verdict);
+	return is_verdict(part->verdict) ? RLK_DONE : part->verdict;
 }
 
 /* Count calls that were not interrupted, as an interrupted one says nothing
@@ -121,14 +113,14 @@ static void run_alone(struct rlk_commit *commit, struct rlk_ticket *ticket,
 		if (!aside)
 			rlk_commit_bell_count(client, &ticket->part);
 		/* One that waited for a locked row says nothing. */
-		if (!aside && ticket->part.verdict != RLK_AGAIN)
+		if (!aside && !rlk_fault_passes(ticket->part.verdict))
 			note_duration(commit, began);
 		rlk_pool_put(client->pool, conn);
 		return;
 	}
 	rlk_conn_mark(conn, &mark);
 	rlk_pool_put(client->pool, conn);
-	if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
+	if (rlk_fault_open(fault))
 		rlk_ticket_fail_unclear(ticket, &mark, &error);
 	else
 		rlk_ticket_fail(ticket, fault, &error);
@@ -342,7 +334,7 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	if (!fault)
 		note_duration(packet->commit, began);
 	note_passage(client, several, fault, answered > 0, &error);
-	unanswered = fault == RLK_PENDING || fault == RLK_UNKNOWN;
+	unanswered = rlk_fault_open(fault);
 	/* End the session, so that no statement can still be executed. */
 	fenced = unanswered && answered < count &&
 		 rlk_client_fence(client, &mark, packet->until_ms,
@@ -384,7 +376,7 @@ static void check_session(const struct packet *packet, struct rlk_conn *conn)
 		if (ticket->part.act != RLK_ACT_ACQUIRE)
 			continue;
 		rlk_ticket_fail(ticket, RLK_DONE, &error);
-		ticket->part.verdict = RLK_AGAIN;
+		ticket->part.verdict = RLK_CONFLICT;
 		ticket->part.answered = true;
 	}
 }

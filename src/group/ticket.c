@@ -60,7 +60,7 @@ static void settle_locked(struct rlk_ticket *ticket)
 {
 	const struct rlk_part *part = &ticket->part;
 	bool unclear = ticket->fault == RLK_UNKNOWN;
-	bool granted = part->answered && part->verdict == RLK_GRANTED;
+	bool granted = part->answered && part->verdict == RLK_DONE;
 
 	if (part->act == RLK_ACT_ACQUIRE &&
 	    (unclear || granted || ticket->unsure))

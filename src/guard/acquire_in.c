@@ -25,7 +25,6 @@
 #include "db/lend.h"
 #include "guard/place.h"
 #include "strategy/row_in.h"
-#include "wait/asking.h"
 #include "wait/line.h"
 
 struct inside {
@@ -216,7 +215,7 @@ static int make_row(const struct inside *inside, bool *ret_made,
 
 static int is_over(struct rlk_waiter *waiter)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	_guard_ struct rlk_mutex *guard =
 	    rlk_guard(&waiter->name->client->mutex);
 
 	return rlk_waiter_over_locked(waiter);
@@ -246,7 +245,6 @@ static int ask(struct inside *inside, bool *made,
 {
 	struct rlk_waiter *waiter = &inside->waiter;
 	const struct rowlock *lock = waiter->lock;
-	enum rlk_row_in_end end;
 	int code;
 
 	inside->close_at_ms = 0;
@@ -254,26 +252,25 @@ static int ask(struct inside *inside, bool *made,
 	inside->in.on.until_ms =
 	    waiter->wish.try ? inside->leave_ms : waiter->until_ms;
 	inside->error = (struct rowlock_errinfo){ 0 };
-	end =
-	    rlk_row_in_acquire(&inside->in, !waiter->wish.try, &inside->error);
-	switch (end) {
-	case RLK_ROW_IN_LOCKED:
+	switch (rlk_row_in_acquire(&inside->in, !waiter->wish.try,
+				   &inside->error)) {
+	case RLK_DONE:
 		return absorb_interrupt(inside, reterr);
-	case RLK_ROW_IN_ABSENT:
+	case RLK_ABSENT:
 		if (*made)
 			break; /* no row there */
 		if (is_time_to_leave(inside))
 			return 1;
 		code = make_row(inside, made, reterr);
 		return code ? code : 1;
-	case RLK_ROW_IN_HELD:
+	case RLK_BUSY:
 		if (waiter->wish.try)
 			return rlk_fail_waiting(lock, ROWLOCK_EBUSY, reterr);
 		return 1;
-	case RLK_ROW_IN_INTERRUPTED:
-	case RLK_ROW_IN_CONFLICT:
+	case RLK_KILLED:
+	case RLK_CONFLICT:
 		return 1;
-	case RLK_ROW_IN_ELSEWHERE:
+	case RLK_ELSEWHERE:
 		break;
 	default:
 		return fail_with(lock, "acquire", &inside->error, reterr);
@@ -312,8 +309,7 @@ static int wait_inside(struct inside *inside, struct rowlock_errinfo *reterr)
  * another transaction: it would wait for itself. */
 static int check_may_wait(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	struct rlk_hold *hold = lock->name->hold;
 
 	if (lock->waiter)
@@ -417,14 +413,15 @@ static int draw_in(const struct rowlock *lock, const struct rlk_borrowed *on,
 	if (code)
 		return fail_with(lock, "token", &error, reterr);
 	switch (rlk_row_in_draw(&in, ret_token, &error)) {
-	case RLK_ROW_IN_LOCKED:
+	case RLK_DONE:
 		return 0;
-	case RLK_ROW_IN_HELD:
+	case RLK_ABSENT:
+	case RLK_BUSY:
 		return fail(lock, "token", ROWLOCK_ENOTHELD,
 			    "the transaction on this connection has not got "
 			    "it; begin with rowlock_acquire_in_transaction()",
 			    reterr);
-	case RLK_ROW_IN_ELSEWHERE:
+	case RLK_ELSEWHERE:
 		return fail_elsewhere(lock, "token", reterr);
 	default:
 		return fail_with(lock, "token", &error, reterr);

@@ -43,8 +43,7 @@ static int tell(struct rowlock *lock, const struct wish *wish,
 		struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *mutex = rlk_guard(&client->mutex);
 	int code = 0;
 	struct rlk_hold *hold =
 	    rlk_guarded_hold_locked(lock, "guard", &code, reterr);

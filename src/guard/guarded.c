@@ -106,14 +106,9 @@ static void note_answer(const struct rlk_guarded *guarded)
 static bool is_taken_locked(const struct rowlock_client *client,
 			    const struct rlk_borrowed *on)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	const struct rlk_guarded *guarded;
 
-	rlk_list_for_each(node, after, &client->guarded)
-	{
-		const struct rlk_guarded *guarded =
-		    container_of(node, struct rlk_guarded, node);
-
+	rlk_list_each (guarded, &client->guarded, node) {
 		if (guarded->guard.on.mysql == on->mysql &&
 		    guarded->guard.on_id == rlk_borrowed_id(on))
 			return true;
@@ -181,14 +176,9 @@ static void untie_locked(struct rlk_guarded *guarded)
 /* The connection is not touched: the application may have closed it. */
 static void forget_locked(struct rowlock *lock)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_guarded *guarded;
 
-	rlk_list_for_each(node, after, &lock->name->client->guarded)
-	{
-		struct rlk_guarded *guarded =
-		    container_of(node, struct rlk_guarded, node);
-
+	rlk_list_each (guarded, &lock->name->client->guarded, node) {
 		if (guarded->lock == lock)
 			untie_locked(guarded);
 	}
@@ -200,8 +190,7 @@ static int tie(struct rowlock *lock, struct rlk_guarded *guarded,
 {
 	struct rowlock_client *client = lock->name->client;
 	struct rlk_guard *guard = &guarded->guard;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *mutex = rlk_guard(&client->mutex);
 	int code = 0;
 	struct rlk_hold *hold =
 	    rlk_guarded_hold_locked(lock, "begin", &code, reterr);
@@ -311,7 +300,7 @@ static int fail_begin(struct rlk_guarded *guarded, enum rlk_guard_end end,
 
 static bool may_come(struct rlk_guarded *guarded)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	_guard_ struct rlk_mutex *mutex =
 	    rlk_guard(&guarded->lock->name->client->mutex);
 
 	return guarded->hold->guard.commit_may_come;

@@ -52,16 +52,10 @@ static struct rlk_guarded *find(struct rowlock *lock,
 				int *ret_code, struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
-	    rlk_guard(&client->mutex);
-	struct rlk_list *node;
-	struct rlk_list *after;
+	_guard_ struct rlk_mutex *mutex = rlk_guard(&client->mutex);
+	struct rlk_guarded *guarded;
 
-	rlk_list_for_each(node, after, &client->guarded)
-	{
-		struct rlk_guarded *guarded =
-		    container_of(node, struct rlk_guarded, node);
-
+	rlk_list_each (guarded, &client->guarded, node) {
 		if (guarded->lock != lock || guarded->guard.on.mysql != conn)
 			continue;
 		if (!is_anothers_locked(guarded))
@@ -207,7 +201,7 @@ static void note_may_come(struct rlk_guarded *guarded)
  * outcome again, so the chores delete what may be left. */
 static void give_up(struct rlk_guarded *guarded, const char *reason)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	_guard_ struct rlk_mutex *mutex =
 	    rlk_guard(&guarded->lock->name->client->mutex);
 
 	rlk_hold_doubt_locked(guarded->hold);
@@ -278,7 +272,7 @@ static int find_out(struct rlk_guarded *guarded, int64_t until_ms,
  * client could take away: then the server decides. */
 static bool is_lost(struct rlk_guarded *guarded)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
+	_guard_ struct rlk_mutex *mutex =
 	    rlk_guard(&guarded->lock->name->client->mutex);
 
 	return !rlk_hold_check_locked(guarded->hold) && !guarded->guard.early;
@@ -419,8 +413,7 @@ int rowlock_commit(struct rowlock *lock, struct st_mysql *conn,
 static bool is_last_level(const struct rlk_guarded *guarded)
 {
 	const struct rowlock *lock = guarded->lock;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *mutex =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *mutex = rlk_guard(&lock->name->client->mutex);
 
 	return guarded->hold->depth == (lock->hold == guarded->hold ? 1 : 0);
 }

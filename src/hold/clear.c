@@ -10,7 +10,6 @@
  */
 #include "hold/clear.h"
 
-#include "base/error.h"
 #include "core/call.h"
 #include "strategy/sweep.h"
 
@@ -23,8 +22,7 @@
 
 bool rlk_trusts_clock(struct rowlock_client *client)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	return !client->observe &&
 	       (client->jumped_ms == RLK_NEVER ||
@@ -68,8 +66,7 @@ static bool passes(enum rlk_fault fault, int *tries)
 bool rlk_seen_silent(struct rowlock_client *client, uint64_t id, uint64_t beat,
 		     uint64_t period_ms)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	int64_t unchanged = rlk_observer_see(&client->observer, id, beat,
 					     rlk_now(client->clock));
 
@@ -79,8 +76,7 @@ bool rlk_seen_silent(struct rowlock_client *client, uint64_t id, uint64_t beat,
 int64_t rlk_silent_in_ms(struct rowlock_client *client,
 			 const struct rlk_holder *holder)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	uint64_t ms = holder->ttl_ms + rlk_margin(holder->ttl_ms);
 
 	return (int64_t) ms - rlk_observer_see(&client->observer,

@@ -253,8 +253,7 @@ struct rlk_keep_times rlk_lock_keep_times(const struct rowlock *lock)
 static bool give_name(struct rowlock_client *client, struct rowlock *lock,
 		      const char *name, const struct rlk_strategy *strategy)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	lock->name = rlk_names_get(&client->names, strategy, name);
 	if (!lock->name)
@@ -334,8 +333,7 @@ void rlk_lock_show_locked(struct rowlock *lock)
 
 bool rlk_lock_holds(struct rowlock *lock)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	return lock->hold && rlk_hold_check_locked(lock->hold);
 }
@@ -349,8 +347,7 @@ void rlk_lock_waited_locked(struct rowlock *lock)
 
 void rlk_lock_enter(struct rowlock *lock)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	lock->calls++;
 }
@@ -364,8 +361,7 @@ void rlk_lock_leave_locked(struct rowlock *lock)
 
 void rlk_lock_leave(struct rowlock *lock)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	rlk_lock_leave_locked(lock);
 }
@@ -382,8 +378,7 @@ int rlk_lock_fail_waiting(const struct rowlock *lock,
 
 int rlk_lock_begin_parts(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	if (lock->in_parts)
 		return rlk_lock_fail_waiting(lock, reterr);
@@ -395,8 +390,7 @@ int rlk_lock_begin_parts(struct rowlock *lock, struct rowlock_errinfo *reterr)
 
 void rlk_lock_end_parts(struct rowlock *lock)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	lock->in_parts = false;
 	lock->cancel_next = false;
@@ -405,8 +399,7 @@ void rlk_lock_end_parts(struct rowlock *lock)
 
 void rlk_lock_show(struct rowlock *lock)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	rlk_lock_show_locked(lock);
 }
@@ -457,8 +450,7 @@ void rlk_lock_keep_cancel_locked(const struct rlk_waiter *waiter)
 bool rlk_waiter_begin(struct rlk_waiter *waiter)
 {
 	struct rowlock *lock = waiter->lock;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	waiter->waker = rlk_waker_get_locked(lock->name->client);
 	if (!waiter->waker)
@@ -474,8 +466,7 @@ void rlk_waiter_end(struct rlk_waiter *waiter)
 {
 	struct rowlock *lock = waiter->lock;
 	struct rowlock_client *client = lock->name->client;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	lock->waiter = NULL;
 	rlk_lock_keep_cancel_locked(waiter);

@@ -157,7 +157,7 @@ int64_t rlk_hold_until_locked(const struct rlk_hold *hold)
 	const struct rlk_session *session = &hold->name->client->session;
 	int64_t until = own_until(hold);
 
-	if (!hold->name->strategy->needs_session)
+	if (hold->name->strategy->pins_connection)
 		return until;
 	/* A hold of a session that is not ours any more is lost. */
 	if (session->state != RLK_SESSION_ALIVE || session->id != hold->session)
@@ -197,9 +197,9 @@ void rlk_hold_start_locked(struct rlk_hold *hold)
 	if (hold->name->strategy->shared)
 		rlk_name_all_locked(hold->name);
 	rlk_hold_get_locked(hold);
-	rlk_list_append(hold->name->strategy->needs_session
-			    ? &client->session.holds
-			    : &client->row_holds,
+	rlk_list_append(hold->name->strategy->pins_connection
+			    ? &client->row_holds
+			    : &client->session.holds,
 			&hold->node);
 	set_alarm(hold);
 }
@@ -305,8 +305,7 @@ void rlk_hold_doubt_locked(struct rlk_hold *hold)
 
 void rlk_hold_lose(struct rlk_hold *hold, const char *reason)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&hold->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&hold->name->client->mutex);
 
 	rlk_hold_lose_locked(hold, reason);
 }
@@ -462,15 +461,11 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 
 void rlk_hold_put_conn_locked(struct rlk_hold *hold)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct conn_wait *wait;
 
 	hold->conn_busy = false;
-	rlk_list_for_each(node, after, &hold->upkeep->waits)
-	{
-		rlk_cond_signal(
-		    &container_of(node, struct conn_wait, node)->free);
-	}
+	rlk_list_each (wait, &hold->upkeep->waits, node)
+		rlk_cond_signal(&wait->free);
 	if (hold->state == RLK_HOLD_ABANDONED)
 		rlk_sleeper_wake(&hold->name->client->chores_sleeper);
 }

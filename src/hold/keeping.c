@@ -61,7 +61,7 @@ static enum rlk_fault take(struct rlk_conn *conn, void *arg,
 	enum rlk_fault fault = rlk_keep_take(conn, &request, &keeping->row,
 					     &keeping->found, reterr);
 
-	if (fault == RLK_UNKNOWN || fault == RLK_PENDING)
+	if (rlk_fault_open(fault))
 		keeping->unsure = true;
 	return fault;
 }
@@ -69,8 +69,7 @@ static enum rlk_fault take(struct rlk_conn *conn, void *arg,
 /* The hold lives by its keep until @until_ms, too. RLK_NEVER: not by a keep. */
 static void limit(struct rlk_hold *hold, int64_t until_ms)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&hold->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&hold->name->client->mutex);
 
 	hold->upkeep->keep.until_ms = until_ms;
 	rlk_hold_kept_locked(hold);
@@ -133,8 +132,7 @@ static int keep(struct keeping *keeping, int64_t until_ms,
  * out. */
 static bool take_hold(struct rowlock *lock, struct rlk_hold **ret_hold)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	struct rlk_hold *hold = lock->hold;
 
 	if (!hold || rlk_hold_is_kept(hold))
@@ -192,7 +190,7 @@ static enum rlk_fault leave(struct rlk_conn *conn, void *arg,
 	    rlk_keep_release(conn, &request, &leaving->hold->upkeep->keep.row,
 			     &leaving->kept, reterr);
 
-	if (fault == RLK_UNKNOWN || fault == RLK_PENDING)
+	if (rlk_fault_open(fault))
 		leaving->unsure = true;
 	return fault;
 }

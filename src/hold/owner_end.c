@@ -13,14 +13,9 @@
 
 static void lose_of(struct rlk_list *holds, uint64_t owner)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_hold *hold;
 
-	rlk_list_for_each(node, after, holds)
-	{
-		struct rlk_hold *hold =
-		    container_of(node, struct rlk_hold, node);
-
+	rlk_list_each (hold, holds, node) {
 		if (hold->owner != owner || hold->state != RLK_HOLD_HELD)
 			continue;
 		hold->owner = RLK_OWNER_NOBODY;
@@ -33,8 +28,7 @@ void rlk_owner_ended(struct rlk_end_watch *watch, uint64_t serial)
 {
 	struct rowlock_client *client =
 	    container_of(watch, struct rowlock_client, thread_ends);
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	lose_of(&client->session.holds, serial);
 	lose_of(&client->row_holds, serial);

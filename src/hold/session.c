@@ -143,7 +143,7 @@ static int open_locked(struct rowlock_client *client, struct rlk_waiter *waiter,
 	session->state = RLK_SESSION_NONE;
 	if (!fault)
 		begin_locked(client, id, &opened);
-	else if (fault == RLK_PENDING || fault == RLK_UNKNOWN)
+	else if (rlk_fault_open(fault))
 		throw_away_locked(client, id);
 	rlk_cond_broadcast(&client->session_changed);
 	switch (fault) {
@@ -161,8 +161,7 @@ static int open_locked(struct rowlock_client *client, struct rlk_waiter *waiter,
 int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 		       uint64_t *ret_id, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	struct rlk_session *session = &client->session;
 	int code = 0;
 
@@ -187,8 +186,7 @@ bool rlk_session_is_at(struct rowlock_client *client,
 		       const struct rlk_conn *conn,
 		       struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
 	if (client->many_writers ||
 	    rlk_server_same(client->session.server,

@@ -22,11 +22,9 @@
 #include "core/call.h"
 #include "core/overrun.h"
 #include "core/waiter.h"
-#include "core/waker.h"
 #include "db/lend.h"
 #include "hold/handle.h"
 #include "strategy/candidate.h"
-#include "wait/asking.h"
 #include "wait/line.h"
 
 /* The lock is waited for in parts. The first is short, for a lock that is free;

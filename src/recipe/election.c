@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/sized.h"
-#include "core/call.h"
 #include "recipe/campaign.h"
 
 #define YIELD_MS 5000

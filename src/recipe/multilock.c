@@ -45,8 +45,7 @@ static int check_own(struct rowlock *lock, bool try,
 		     struct rowlock_errinfo *reterr)
 {
 	struct rowlock_client *client = lock->name->client;
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	size_t count = rlk_set_count(lock->name->text);
 
 	for (size_t i = 0; i < count; i++) {
@@ -219,8 +218,7 @@ int rowlock_multilock_new(struct rowlock_client *client,
 /* The current hold; its attempt is 0 if there is none. */
 static struct name present(struct rowlock *lock)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	struct name present = { 0 };
 
 	if (lock->hold && rlk_hold_check_locked(lock->hold)) {

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "core/call.h"
 #include "recipe/recipe.h"
 #include "recipe/writer.h"
 #include "strategy/sides.h"
@@ -22,8 +21,7 @@
 static int check_other(const struct rowlock *lock, bool reads,
 		       struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	const struct rowlock *other = lock->recipe->other;
 
 	if (!other || !other->hold || !rlk_hold_check_locked(other->hold))
@@ -158,8 +156,7 @@ static int leave(struct rowlock *from, struct rowlock *to, int code,
 static struct rowlock *begin_change(struct rowlock *lock,
 				    const struct rlk_strategy *strategy)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	struct rowlock *other =
 	    lock->name->strategy == strategy ? lock->recipe->other : NULL;
 

@@ -25,7 +25,6 @@
 #include "db/lend.h"
 #include "hold/clear.h"
 #include "strategy/sides.h"
-#include "wait/asking.h"
 #include "wait/line.h"
 
 /* The pause between two looks: a part of the time waited, from 1 ms to this. */
@@ -215,8 +214,7 @@ static int pause_locked(struct drain *drain)
 /* Returns 0 if no reader is left, and it is held and shown; 1: look again. */
 static int step(struct drain *drain)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&drain->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&drain->client->mutex);
 	int code = judge_locked(drain);
 
 	if (code > 0)
@@ -282,8 +280,7 @@ static int explain(const struct drain *drain, int code,
 /* A reference to the hold of @lock, or NULL. */
 static struct rlk_hold *get_hold(struct rowlock *lock)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	if (lock->hold)
 		rlk_hold_get_locked(lock->hold);
@@ -292,8 +289,7 @@ static struct rlk_hold *get_hold(struct rowlock *lock)
 
 static void put_hold(struct rowlock *lock, struct rlk_hold *hold)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 
 	if (hold)
 		rlk_hold_put_locked(hold);
@@ -353,7 +349,7 @@ static uint64_t time_left(const struct rowlock *lock, uint64_t wait_ms,
 static int close_reader(struct rowlock *reader, struct rlk_hold **ret_read,
 			struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	_guard_ struct rlk_mutex *guard =
 	    rlk_guard(&reader->name->client->mutex);
 	int code = 0;
 	struct rlk_hold *hold =
@@ -440,7 +436,7 @@ int rlk_writer_acquire(struct rowlock *writer, struct rowlock *reader,
 static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 		      struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	_guard_ struct rlk_mutex *guard =
 	    rlk_guard(&writer->name->client->mutex);
 	int code = 0;
 	struct rlk_hold *hold =
@@ -461,7 +457,7 @@ static int attempt_of(struct rowlock *writer, uint64_t *ret_attempt,
 static int lose_writer(struct rowlock *writer, uint64_t attempt,
 		       struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
+	_guard_ struct rlk_mutex *guard =
 	    rlk_guard(&writer->name->client->mutex);
 
 	if (writer->hold && writer->hold->attempt == attempt)

@@ -34,7 +34,6 @@ bool rlk_candidate_has_slot(unsigned int slot)
 
 const struct rlk_strategy rlk_strategy_candidate = {
 	.name = "lease",
-	.needs_session = true,
 	.many = true,
 	.slot = slot_of,
 	.acquire = rlk_lease_acquire,

@@ -12,7 +12,6 @@
 #include "strategy/draw.h"
 
 #include "base/error.h"
-#include "db/server.h"
 #include "db/token_sql.h"
 
 /* A CHECK that is not met: MariaDB, MySQL. The sum that is too large: a table

@@ -40,7 +40,6 @@
 
 #include "base/error.h"
 #include "db/borrowed_script.h"
-#include "db/server.h"
 #include "db/sql.h"
 #include "strategy/attempt.h"
 #include "strategy/receipt.h"

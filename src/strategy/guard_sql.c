@@ -6,10 +6,8 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "db/sql.h"
 #include "strategy/attempt.h"
-#include "strategy/guard.h"
 
 /* One more of those who have the guard as text (strategy/guard.h). */
 #define COUNT_TEXT "(lease.guards + 268435456) & 4294967295"

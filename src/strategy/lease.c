@@ -14,7 +14,6 @@
  */
 #include "strategy/lease_private.h"
 
-#include "base/error.h"
 #include "db/server.h"
 #include "db/token_sql.h"
 #include "strategy/attempt.h"
@@ -126,20 +125,20 @@ enum rlk_fault rlk_lease_look(struct rlk_conn *conn,
 }
 
 /* The INSERT found a row: ours from an earlier sending, or another's? */
-static enum rlk_verdict who_has_it(struct rlk_conn *conn,
-				   const struct rlk_request *request,
-				   struct rlk_holder *ret_holder,
-				   struct rowlock_errinfo *reterr)
+static enum rlk_fault who_has_it(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 struct rlk_holder *ret_holder,
+				 struct rowlock_errinfo *reterr)
 {
 	struct rlk_holder holder;
 	enum rlk_fault fault = rlk_lease_look(conn, request, &holder, reterr);
 
 	if (fault)
-		return rlk_verdict_of(fault);
+		return fault;
 	if (!holder.known)
-		return RLK_AGAIN; /* gone meanwhile */
+		return RLK_CONFLICT; /* gone meanwhile */
 	if (holder.attempt == request->attempt)
-		return RLK_GRANTED;
+		return RLK_DONE;
 	*ret_holder = holder;
 	return RLK_HELD;
 }
@@ -179,11 +178,11 @@ void rlk_lease_drop_bell(struct rlk_conn *conn,
 
 /* As first(), and take the bell if it is free, so that those who come to wait
  * are woken when the row goes. */
-static enum rlk_verdict first_ringing(struct rlk_conn *conn,
-				      const struct rlk_stmt_def *def,
-				      const struct rlk_request *request,
-				      struct rlk_holder *ret_holder,
-				      struct rowlock_errinfo *reterr)
+static enum rlk_fault first_ringing(struct rlk_conn *conn,
+				    const struct rlk_stmt_def *def,
+				    const struct rlk_request *request,
+				    struct rlk_holder *ret_holder,
+				    struct rowlock_errinfo *reterr)
 {
 	struct rlk_bell bell = rlk_bell_of(conn, request);
 	const struct rlk_value more[] = { rlk_u64(request->attempt),
@@ -193,24 +192,24 @@ static enum rlk_verdict first_ringing(struct rlk_conn *conn,
 
 	if (fault) {
 		rlk_lease_drop_bell(conn, request);
-		return rlk_verdict_of(fault);
+		return fault;
 	}
 	if (!reply.has_row)
-		return RLK_AGAIN;
+		return RLK_CONFLICT;
 	if (reply.columns[0].u64 == request->attempt) {
 		*ret_holder = (struct rlk_holder){ 0 };
 		rlk_lease_read_bell(&reply.columns[1], ret_holder);
-		return RLK_GRANTED;
+		return RLK_DONE;
 	}
 	return who_has_it(conn, request, ret_holder, reterr);
 }
 
 /* As first(), and look whether it overtakes somebody in line. */
-static enum rlk_verdict first_seeing_line(struct rlk_conn *conn,
-					  const struct rlk_stmt_def *def,
-					  const struct rlk_request *request,
-					  struct rlk_holder *ret_holder,
-					  struct rowlock_errinfo *reterr)
+static enum rlk_fault first_seeing_line(struct rlk_conn *conn,
+					const struct rlk_stmt_def *def,
+					const struct rlk_request *request,
+					struct rlk_holder *ret_holder,
+					struct rowlock_errinfo *reterr)
 {
 	struct rlk_bell bell = rlk_bell_of(conn, request);
 	const struct rlk_value more[2] = { rlk_text(bell.text) };
@@ -218,18 +217,18 @@ static enum rlk_verdict first_seeing_line(struct rlk_conn *conn,
 	enum rlk_fault fault = insert(conn, def, request, more, &reply, reterr);
 
 	if (fault)
-		return rlk_verdict_of(fault);
+		return fault;
 	if (reply.affected != 1)
 		return who_has_it(conn, request, ret_holder, reterr);
 	*ret_holder = (struct rlk_holder){ 0 };
 	rlk_lease_read_line(conn, reply.insert_id, ret_holder);
-	return RLK_GRANTED;
+	return RLK_DONE;
 }
 
-static enum rlk_verdict first(struct rlk_conn *conn,
-			      const struct rlk_request *request,
-			      struct rlk_holder *ret_holder,
-			      struct rowlock_errinfo *reterr)
+static enum rlk_fault first(struct rlk_conn *conn,
+			    const struct rlk_request *request,
+			    struct rlk_holder *ret_holder,
+			    struct rowlock_errinfo *reterr)
 {
 	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct rlk_reply reply;
@@ -245,22 +244,22 @@ static enum rlk_verdict first(struct rlk_conn *conn,
 	fault = insert(conn, dialect->lease_acquire, request, no_more, &reply,
 		       reterr);
 	if (fault)
-		return rlk_verdict_of(fault);
+		return fault;
 	if (!dialect->lease_acquire_returns_row)
 		return reply.affected == 1
-			   ? RLK_GRANTED
+			   ? RLK_DONE
 			   : who_has_it(conn, request, ret_holder, reterr);
 	if (!reply.has_row)
-		return RLK_AGAIN;
+		return RLK_CONFLICT;
 	if (reply.columns[0].u64 == request->attempt)
-		return RLK_GRANTED;
+		return RLK_DONE;
 	return who_has_it(conn, request, ret_holder, reterr);
 }
 
-static enum rlk_verdict again(struct rlk_conn *conn,
-			      const struct rlk_request *request,
-			      struct rlk_holder *ret_holder,
-			      struct rowlock_errinfo *reterr)
+static enum rlk_fault again(struct rlk_conn *conn,
+			    const struct rlk_request *request,
+			    struct rlk_holder *ret_holder,
+			    struct rowlock_errinfo *reterr)
 {
 	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct rlk_reply reply;
@@ -269,18 +268,18 @@ static enum rlk_verdict again(struct rlk_conn *conn,
 	fault = insert(conn, dialect->lease_again, request, no_more, &reply,
 		       reterr);
 	if (fault)
-		return rlk_verdict_of(fault);
+		return fault;
 	if (reply.affected == 1)
-		return RLK_GRANTED;
+		return RLK_DONE;
 	*ret_holder = (struct rlk_holder){ 0 };
 	return RLK_HELD;
 }
 
-enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
-				   const struct rlk_request *request,
-				   enum rlk_ask ask,
-				   struct rlk_holder *ret_holder,
-				   struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_lease_acquire(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 enum rlk_ask ask,
+				 struct rlk_holder *ret_holder,
+				 struct rowlock_errinfo *reterr)
 {
 	if (ask == RLK_ASK_AGAIN)
 		return again(conn, request, ret_holder, reterr);
@@ -431,7 +430,6 @@ static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 
 const struct rlk_strategy rlk_strategy_lease = {
 	.name = "lease",
-	.needs_session = true,
 	.bells = true,
 	.acquire = rlk_lease_acquire,
 	.release = rlk_lease_release,

@@ -114,7 +114,7 @@ static uint64_t count_made(struct rlk_batch *batch,
 	return first->seen;
 }
 
-static void answer(const struct rlk_batch_rows *of, enum rlk_verdict verdict)
+static void answer(const struct rlk_batch_rows *of, enum rlk_fault verdict)
 {
 	for (size_t i = 0; i < of->count; i++) {
 		of->rows[i].part->verdict = verdict;
@@ -146,14 +146,14 @@ static bool read_acquires(struct rlk_batch *batch, size_t kind, bool race)
 
 	if (!of->count || !rlk_batch_done(batch, kind)) {
 		if (race)
-			answer(of, RLK_AGAIN);
+			answer(of, RLK_CONFLICT);
 		return false;
 	}
 	made = count_made(batch, of);
 	of->unclear = made != of->count && (made || !of->polls);
 	if (of->unclear)
 		return true;
-	answer(of, made ? RLK_GRANTED : RLK_HELD);
+	answer(of, made ? RLK_DONE : RLK_HELD);
 	if (kind == RLK_BATCH_LEASES)
 		read_more(batch);
 	return false;
@@ -230,9 +230,9 @@ static void judge(struct rlk_part *part)
 {
 	bool whole = part->seen == rlk_attempt_rows(&part->request);
 
-	part->verdict = part->seen || part->others ? RLK_HELD : RLK_AGAIN;
+	part->verdict = part->seen || part->others ? RLK_HELD : RLK_CONFLICT;
 	if (whole)
-		part->verdict = RLK_GRANTED;
+		part->verdict = RLK_DONE;
 	part->answered = whole || !part->seen;
 }
 

@@ -13,7 +13,6 @@
  */
 #include "strategy/lease_batch_ask.h"
 
-#include "base/error.h"
 #include "db/server.h"
 #include "db/token_sql.h"
 #include "strategy/strategy.h"

@@ -33,11 +33,11 @@ struct rlk_value rlk_lease_max_us(const struct rlk_request *request);
 
 /* The operations of a strategy, on the request's slot. */
 
-enum rlk_verdict rlk_lease_acquire(struct rlk_conn *conn,
-				   const struct rlk_request *request,
-				   enum rlk_ask ask,
-				   struct rlk_holder *ret_holder,
-				   struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_lease_acquire(struct rlk_conn *conn,
+				 const struct rlk_request *request,
+				 enum rlk_ask ask,
+				 struct rlk_holder *ret_holder,
+				 struct rowlock_errinfo *reterr);
 enum rlk_fault rlk_lease_release(struct rlk_conn *conn,
 				 const struct rlk_request *request,
 				 bool *ret_found,

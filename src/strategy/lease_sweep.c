@@ -12,7 +12,6 @@
  */
 #include "strategy/lease_sweep.h"
 
-#include "base/error.h"
 #include "base/text.h"
 #include "strategy/lease_batch_ask.h"
 #include "strategy/strategy.h"

@@ -5,7 +5,6 @@
  */
 #include "strategy/listing.h"
 
-#include "base/error.h"
 #include "db/packet.h"
 #include "db/server.h"
 #include "strategy/candidate.h"

@@ -25,7 +25,6 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "db/server.h"
 #include "strategy/attempt.h"
 #include "strategy/bell.h"
 #include "strategy/lease_private.h"
@@ -290,8 +289,8 @@ static bool agrees(const struct asking *asking, struct rowlock_errinfo *reterr)
 }
 
 /* Some of its rows are there, others gone: it is no hold. */
-static enum rlk_verdict give_back(const struct asking *asking,
-				  struct rowlock_errinfo *reterr)
+static enum rlk_fault give_back(const struct asking *asking,
+				struct rowlock_errinfo *reterr)
 {
 	struct rlk_request part = *asking->request;
 	enum rlk_fault fault;
@@ -299,11 +298,11 @@ static enum rlk_verdict give_back(const struct asking *asking,
 
 	part.count = asking->own;
 	fault = permits_release(asking->conn, &part, &found, reterr);
-	return fault ? rlk_verdict_of(fault) : RLK_AGAIN;
+	return fault ? fault : RLK_CONFLICT;
 }
 
-static enum rlk_verdict insert_now(const struct asking *asking,
-				   struct rowlock_errinfo *reterr)
+static enum rlk_fault insert_now(const struct asking *asking,
+				 struct rowlock_errinfo *reterr)
 {
 	const struct rlk_request *request = asking->request;
 	struct rlk_packet *packet = rlk_packet_begin(asking->conn);
@@ -311,15 +310,15 @@ static enum rlk_verdict insert_now(const struct asking *asking,
 
 	if (!packet || rlk_packet_add(packet, &insert, values_of_insert, asking,
 				      request->count) < 0)
-		return rlk_verdict_of(rlk_fail_memory(reterr));
+		return rlk_fail_memory(reterr);
 	fault = rlk_packet_run(packet, reterr);
 	if (fault == RLK_REFUSED && reterr->mysql == RACE)
-		return RLK_AGAIN;
+		return RLK_CONFLICT;
 	if (fault)
-		return rlk_verdict_of(fault);
+		return fault;
 	/* Or its number has changed meanwhile. */
-	return rlk_packet_affected(packet, 0) == request->count ? RLK_GRANTED
-								: RLK_AGAIN;
+	return rlk_packet_affected(packet, 0) == request->count ? RLK_DONE
+								: RLK_CONFLICT;
 }
 
 static bool may_guess(const struct rlk_request *request)
@@ -328,11 +327,11 @@ static bool may_guess(const struct rlk_request *request)
 	       request->count == 1 && !request->passes_line;
 }
 
-/* RLK_AGAIN: the slot was not free, somebody stands in line, or the number is
- * another. */
-static enum rlk_verdict try_guess(struct rlk_conn *conn,
-				  const struct rlk_request *request,
-				  struct rowlock_errinfo *reterr)
+/* RLK_CONFLICT: the slot was not free, somebody stands in line, or the number
+ * is another. */
+static enum rlk_fault try_guess(struct rlk_conn *conn,
+				const struct rlk_request *request,
+				struct rowlock_errinfo *reterr)
 {
 	struct rlk_bell bell = rlk_bell_of(conn, request);
 	const struct rlk_value params[] = {
@@ -348,21 +347,21 @@ static enum rlk_verdict try_guess(struct rlk_conn *conn,
 	request->slots[0] = request->guess;
 	fault = rlk_stmt_run(conn, &insert_guess, params, &reply, reterr);
 	if (fault)
-		return rlk_verdict_of(fault);
-	return reply.affected == 1 ? RLK_GRANTED : RLK_AGAIN;
+		return fault;
+	return reply.affected == 1 ? RLK_DONE : RLK_CONFLICT;
 }
 
-static enum rlk_verdict look_and_insert(struct rlk_conn *conn,
-					const struct rlk_request *request,
-					struct rlk_holder *ret_holder,
-					struct rowlock_errinfo *reterr)
+static enum rlk_fault look_and_insert(struct rlk_conn *conn,
+				      const struct rlk_request *request,
+				      struct rlk_holder *ret_holder,
+				      struct rowlock_errinfo *reterr)
 {
 	struct asking asking = { .conn = conn, .request = request };
 	enum rlk_fault fault = look_now(&asking, reterr);
 	unsigned int free;
 
 	if (fault)
-		return rlk_verdict_of(fault);
+		return fault;
 	if (!asking.seen.known && request->permits)
 		return RLK_ABSENT;
 	if (!asking.seen.known) {
@@ -370,14 +369,14 @@ static enum rlk_verdict look_and_insert(struct rlk_conn *conn,
 			 "this semaphore is not there on %s yet; say how many "
 			 "permits it has",
 			 rlk_conn_server(conn)->name);
-		return RLK_FAILURE;
+		return RLK_REFUSED;
 	}
 	if (asking.own == request->count)
-		return RLK_GRANTED; /* by an earlier sending */
+		return RLK_DONE; /* by an earlier sending */
 	if (asking.own)
 		return give_back(&asking, reterr);
 	if (!agrees(&asking, reterr))
-		return RLK_FAILURE;
+		return RLK_REFUSED;
 	free = count_free(&asking);
 	if ((!asking.line || request->passes_line) && free >= request->count) {
 		choose(&asking, free);
@@ -389,20 +388,20 @@ static enum rlk_verdict look_and_insert(struct rlk_conn *conn,
 	return RLK_HELD;
 }
 
-static enum rlk_verdict permits_acquire(struct rlk_conn *conn,
-					const struct rlk_request *request,
-					enum rlk_ask ask,
-					struct rlk_holder *ret_holder,
-					struct rowlock_errinfo *reterr)
+static enum rlk_fault permits_acquire(struct rlk_conn *conn,
+				      const struct rlk_request *request,
+				      enum rlk_ask ask,
+				      struct rlk_holder *ret_holder,
+				      struct rowlock_errinfo *reterr)
 {
-	enum rlk_verdict verdict = RLK_AGAIN;
+	enum rlk_fault fault = RLK_CONFLICT;
 
 	(void) ask;
 	if (may_guess(request))
-		verdict = try_guess(conn, request, reterr);
-	return verdict == RLK_AGAIN
+		fault = try_guess(conn, request, reterr);
+	return rlk_fault_passes(fault)
 		   ? look_and_insert(conn, request, ret_holder, reterr)
-		   : verdict;
+		   : fault;
 }
 
 /* Look for the holder that keeps it out: none, if there are enough. */
@@ -424,7 +423,6 @@ static enum rlk_fault permits_look_for(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_permits = {
 	.name = "lease",
-	.needs_session = true,
 	.bells = true,
 	.many = true,
 	.counted = true,

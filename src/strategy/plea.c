@@ -17,7 +17,6 @@
 
 #include <stdio.h>
 
-#include "base/error.h"
 #include "strategy/attempt.h"
 #include "strategy/bell.h"
 

@@ -8,7 +8,6 @@
 
 #include "db/packet.h"
 #include "db/token_sql.h"
-#include "strategy/lease_private.h"
 #include "strategy/page.h"
 #include "strategy/strategy.h"
 #include "strategy/sure.h"

@@ -12,7 +12,6 @@
 
 #include "db/packet.h"
 #include "strategy/guard.h"
-#include "strategy/lease_private.h"
 #include "strategy/sweep.h"
 
 static const struct rlk_stmt_def look = {

@@ -69,24 +69,24 @@ static const struct rlk_stmt_def release = {
 /* Then the connection is closed. */
 #define RELEASES_MOST 5
 
-static enum rlk_verdict verdict_of(enum rlk_fault fault,
-				   const struct rlk_reply *reply,
-				   enum rlk_verdict busy)
+static enum rlk_fault verdict_of(enum rlk_fault fault,
+				 const struct rlk_reply *reply,
+				 enum rlk_fault busy)
 {
 	if (fault == RLK_DONE)
-		return reply->has_row ? RLK_GRANTED : RLK_ABSENT;
-	return fault == RLK_BUSY ? busy : rlk_verdict_of(fault);
+		return reply->has_row ? RLK_DONE : RLK_ABSENT;
+	return fault == RLK_BUSY ? busy : fault;
 }
 
-static enum rlk_verdict fail_table(const struct rlk_conn *conn,
-				   struct rowlock_errinfo *reterr)
+static enum rlk_fault fail_table(const struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
 {
 	rlk_fail_db(reterr, ROWLOCK_EDB, reterr->mysql,
 		    "table business_lock of %s is locked as a whole, or is "
 		    "about to be (ALTER TABLE, LOCK TABLES), so whether it is "
 		    "held is not known; see SHOW PROCESSLIST, and try again",
 		    rlk_conn_server(conn)->name);
-	return RLK_FAILURE;
+	return RLK_REFUSED;
 }
 
 /* MariaDB has one error for a row and for a table that others have locked. The
@@ -94,9 +94,8 @@ static enum rlk_verdict fail_table(const struct rlk_conn *conn,
  * this transaction keeps the others from locking the table, so the second one's
  * error is the row's (MySQL manual, "Metadata Locking"; MariaDB Server
  * Documentation, "Metadata Locking"). */
-static enum rlk_verdict try(struct rlk_conn *conn,
-			    const struct rlk_value *params,
-			    struct rowlock_errinfo *reterr)
+static enum rlk_fault try(struct rlk_conn *conn, const struct rlk_value *params,
+			  struct rowlock_errinfo *reterr)
 {
 	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct rlk_reply reply;
@@ -111,11 +110,11 @@ static enum rlk_verdict try(struct rlk_conn *conn,
 	return verdict_of(fault, &reply, RLK_HELD);
 }
 
-static enum rlk_verdict row_acquire(struct rlk_conn *conn,
-				    const struct rlk_request *request,
-				    enum rlk_ask ask,
-				    struct rlk_holder *ret_holder,
-				    struct rowlock_errinfo *reterr)
+static enum rlk_fault row_acquire(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  enum rlk_ask ask,
+				  struct rlk_holder *ret_holder,
+				  struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = { rlk_text(request->name) };
 	struct rlk_reply reply;
@@ -129,8 +128,8 @@ static enum rlk_verdict row_acquire(struct rlk_conn *conn,
 	return verdict_of(fault, &reply, RLK_WAITED);
 }
 
-static enum rlk_verdict row_resume(struct rlk_conn *conn,
-				   struct rowlock_errinfo *reterr)
+static enum rlk_fault row_resume(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
 {
 	struct rlk_reply reply;
 	enum rlk_fault fault = rlk_stmt_resume(conn, &reply, reterr);

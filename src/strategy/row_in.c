@@ -17,7 +17,6 @@
 
 #include "base/error.h"
 #include "db/borrowed_script.h"
-#include "db/conn.h"
 #include "db/conn_fence.h"
 #include "db/token_sql.h"
 
@@ -53,26 +52,8 @@ static void put_lock(struct rlk_script *text, const struct rlk_row_in *in,
 		rlk_script_put(text, " NOWAIT");
 }
 
-static enum rlk_row_in_end end_of(enum rlk_fault fault)
-{
-	switch (fault) {
-	case RLK_DONE:
-		return RLK_ROW_IN_LOCKED;
-	case RLK_BUSY:
-		return RLK_ROW_IN_HELD;
-	case RLK_CONFLICT:
-		return RLK_ROW_IN_CONFLICT;
-	case RLK_KILLED:
-		return RLK_ROW_IN_INTERRUPTED;
-	case RLK_UNKNOWN:
-		return RLK_ROW_IN_UNANSWERED;
-	default:
-		return RLK_ROW_IN_REFUSED;
-	}
-}
-
-static enum rlk_row_in_end lock(const struct rlk_row_in *in, bool wait,
-				struct rowlock_errinfo *reterr)
+static enum rlk_fault lock(const struct rlk_row_in *in, bool wait,
+			   struct rowlock_errinfo *reterr)
 {
 	struct rlk_script text = { .failed = false };
 	uint64_t number = 0;
@@ -80,11 +61,9 @@ static enum rlk_row_in_end lock(const struct rlk_row_in *in, bool wait,
 
 	put_lock(&text, in, wait);
 	fault = say(in, &text, &number, reterr);
-	if (fault)
-		return end_of(fault);
-	if (number == HERE)
-		return RLK_ROW_IN_LOCKED;
-	return number == ELSEWHERE ? RLK_ROW_IN_ELSEWHERE : RLK_ROW_IN_ABSENT;
+	if (fault || number == HERE)
+		return fault;
+	return number == ELSEWHERE ? RLK_ELSEWHERE : RLK_ABSENT;
 }
 
 /* For statements that do not wait. The deadline of the wait may have come, and
@@ -117,17 +96,17 @@ static enum rlk_fault begin(const struct rlk_row_in *in,
 				&answered, reterr);
 }
 
-enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
-				       struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
+				  struct rowlock_errinfo *reterr)
 {
-	enum rlk_row_in_end end;
 	enum rlk_fault fault = begin(in, reterr);
 
 	/* One that was interrupted may have begun. */
-	end = fault ? end_of(fault) : lock(in, wait, reterr);
-	if (end != RLK_ROW_IN_LOCKED && end != RLK_ROW_IN_UNANSWERED)
+	if (!fault)
+		fault = lock(in, wait, reterr);
+	if (fault && fault != RLK_UNKNOWN)
 		roll_back(in);
-	return end;
+	return fault;
 }
 
 /* ------------------------------------------------------------------- token */
@@ -149,35 +128,30 @@ static void put_draw(struct rlk_script *text, const struct rlk_row_in *in)
 		       "), drawn_at = VALUES(drawn_at)");
 }
 
-enum rlk_row_in_end rlk_row_in_draw(const struct rlk_row_in *in,
-				    uint64_t *ret_token,
-				    struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_row_in_draw(const struct rlk_row_in *in, uint64_t *ret_token,
+			       struct rowlock_errinfo *reterr)
 {
 	struct rlk_script text = { .failed = false };
-	enum rlk_row_in_end end = lock(in, false, reterr);
-	enum rlk_fault fault;
+	enum rlk_fault fault = lock(in, false, reterr);
 	uint64_t number;
 
-	if (end == RLK_ROW_IN_ABSENT)
-		return RLK_ROW_IN_HELD;
-	if (end != RLK_ROW_IN_LOCKED)
-		return end;
+	if (fault)
+		return fault;
 	put_draw(&text, in);
 	fault = say(in, &text, &number, reterr);
 	if (!fault)
 		fault = rlk_borrowed_number(&in->on, &number, reterr);
 	/* A wait for the token's row, or the floor, is none for the lock. */
 	if (fault)
-		return fault == RLK_UNKNOWN ? RLK_ROW_IN_UNANSWERED
-					    : RLK_ROW_IN_REFUSED;
+		return fault == RLK_UNKNOWN ? fault : RLK_REFUSED;
 	if (!number || number >= RLK_TOKEN_BOUND) {
 		rlk_fail(reterr, ROWLOCK_EDB,
 			 "%s drew %" PRIu64 ", which is no token",
 			 rlk_borrowed_host(&in->on), number);
-		return RLK_ROW_IN_REFUSED;
+		return RLK_REFUSED;
 	}
 	*ret_token = number;
-	return RLK_ROW_IN_LOCKED;
+	return RLK_DONE;
 }
 
 /* --------------------------------------------------------------- interrupt */

@@ -18,34 +18,23 @@ struct rlk_row_in {
 	uint64_t moment_ms; /* for what nobody waits for: begin, rollback */
 };
 
-enum rlk_row_in_end {
-	RLK_ROW_IN_LOCKED,
-	RLK_ROW_IN_ABSENT,      /* there is no such row; make it */
-	RLK_ROW_IN_HELD,        /* by another, and not waited for, or for longer
-				   than the server lets anybody */
-	RLK_ROW_IN_INTERRUPTED, /* by us, or anybody */
-	RLK_ROW_IN_CONFLICT,    /* a deadlock */
-	RLK_ROW_IN_ELSEWHERE,   /* it is another server */
-	RLK_ROW_IN_REFUSED,     /* the server refused: *reterr */
-	RLK_ROW_IN_UNANSWERED,  /* the connection is closed: *reterr */
-};
-
 /**
  * Begin a transaction on in->on, which has none, and lock the row in it. Blocks
  * for in->moment_ms to begin; until in->on.until_ms for the lock, and is
  * interrupted then if there is an interrupter; and for in->moment_ms, if what
- * it has begun has to be rolled back. Unless it is RLK_ROW_IN_LOCKED no
- * transaction is open.
+ * it has begun has to be rolled back. Unless it returns RLK_DONE no transaction
+ * is open. RLK_ABSENT: there is no such row; make it. RLK_BUSY: another has it,
+ * and it was not waited for, or for longer than the server lets anybody.
+ * RLK_UNKNOWN: the connection is closed.
  */
-enum rlk_row_in_end rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
-				       struct rowlock_errinfo *reterr);
+enum rlk_fault rlk_row_in_acquire(const struct rlk_row_in *in, bool wait,
+				  struct rowlock_errinfo *reterr);
 
-/** In that transaction, draw the next token of the name. Only the ends LOCKED,
- *  HELD (that transaction has not the row), ELSEWHERE, REFUSED and UNANSWERED;
- *  but for the last the transaction stays open. */
-enum rlk_row_in_end rlk_row_in_draw(const struct rlk_row_in *in,
-				    uint64_t *ret_token,
-				    struct rowlock_errinfo *reterr);
+/** In that transaction, draw the next token of the name. RLK_ABSENT, RLK_BUSY:
+ *  that transaction has not the row. Unless it returns RLK_UNKNOWN the
+ *  transaction stays open. */
+enum rlk_fault rlk_row_in_draw(const struct rlk_row_in *in, uint64_t *ret_token,
+			       struct rowlock_errinfo *reterr);
 
 /** By a connection of the client's, interrupt the statement that waits. */
 enum rlk_fault rlk_row_in_interrupt(struct rlk_conn *conn,

@@ -21,11 +21,11 @@ static bool give_up(struct rlk_conn *conn, void *arg)
 	return false;
 }
 
-static enum rlk_verdict set_acquire(struct rlk_conn *conn,
-				    const struct rlk_request *request,
-				    enum rlk_ask ask,
-				    struct rlk_holder *ret_holder,
-				    struct rowlock_errinfo *reterr)
+static enum rlk_fault set_acquire(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  enum rlk_ask ask,
+				  struct rlk_holder *ret_holder,
+				  struct rowlock_errinfo *reterr)
 {
 	static const struct rlk_patience none = { give_up, NULL };
 	struct rlk_part part = { .act = RLK_ACT_ACQUIRE,
@@ -39,7 +39,7 @@ static enum rlk_verdict set_acquire(struct rlk_conn *conn,
 	if (!fault && !part.answered)
 		fault = rlk_attempt_release(conn, request, &found, reterr);
 	if (fault)
-		return rlk_verdict_of(fault);
+		return fault;
 	*ret_holder = part.holder;
 	return part.verdict;
 }
@@ -93,7 +93,6 @@ static enum rlk_fault set_look(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_set = {
 	.name = "lease",
-	.needs_session = true,
 	.bells = true,
 	.several = true,
 	.of_names = true,

@@ -14,7 +14,6 @@
 #include "strategy/sides.h"
 
 #include "base/error.h"
-#include "db/server.h"
 #include "strategy/attempt.h"
 #include "strategy/lease_private.h"
 #include "strategy/strategy.h"
@@ -181,9 +180,9 @@ static enum rlk_fault insert_now(struct asking *asking, bool *ret_looked,
 /* Take the row back that the INSERT has made; @verdict if that is done. A row
  * that is left is the attempt's, which will be asked for again, or abandoned.
  */
-static enum rlk_verdict step_back(const struct asking *asking,
-				  enum rlk_verdict verdict,
-				  struct rowlock_errinfo *reterr)
+static enum rlk_fault step_back(const struct asking *asking,
+				enum rlk_fault verdict,
+				struct rowlock_errinfo *reterr)
 {
 	struct rowlock_errinfo error;
 	enum rlk_fault fault;
@@ -194,47 +193,44 @@ static enum rlk_verdict step_back(const struct asking *asking,
 	if (!fault)
 		return verdict;
 	if (fault == RLK_PENDING)
-		return RLK_WAITING;
+		return RLK_PENDING;
 	rlk_fail(reterr, ROWLOCK_ECONNECT,
 		 "%s did not take a reader's row back (%s)",
 		 rlk_conn_server(asking->conn)->name, error.message);
-	return RLK_UNCLEAR;
+	return RLK_UNKNOWN;
 }
 
 /* The question failed: did it make a row? */
-static enum rlk_verdict failed(const struct asking *asking,
-			       enum rlk_fault fault,
-			       struct rowlock_errinfo *reterr)
+static enum rlk_fault failed(const struct asking *asking, enum rlk_fault fault,
+			     struct rowlock_errinfo *reterr)
 {
-	enum rlk_verdict verdict = rlk_verdict_of(fault);
-
-	if (!asking->made || fault == RLK_PENDING || fault == RLK_UNKNOWN)
-		return verdict;
-	return step_back(asking, verdict, reterr);
+	if (!asking->made || rlk_fault_open(fault))
+		return fault;
+	return step_back(asking, fault, reterr);
 }
 
 /* A reader that was let in by a writer whose row is gone may read beside
  * another writer, or behind what another has written. */
-static enum rlk_verdict judge(const struct asking *asking,
-			      struct rowlock_errinfo *reterr)
+static enum rlk_fault judge(const struct asking *asking,
+			    struct rowlock_errinfo *reterr)
 {
 	bool kept_out =
 	    asking->writer || (asking->request->under && !asking->under);
-	enum rlk_verdict verdict = kept_out ? RLK_HELD : RLK_AGAIN;
+	enum rlk_fault verdict = kept_out ? RLK_HELD : RLK_CONFLICT;
 
 	if (asking->lives && !kept_out)
-		return RLK_GRANTED;
+		return RLK_DONE;
 	/* Its row is gone meanwhile, or the slot is another reader's. */
 	if (!asking->own)
 		return verdict;
 	return step_back(asking, verdict, reterr);
 }
 
-static enum rlk_verdict reader_acquire(struct rlk_conn *conn,
-				       const struct rlk_request *request,
-				       enum rlk_ask ask,
-				       struct rlk_holder *ret_holder,
-				       struct rowlock_errinfo *reterr)
+static enum rlk_fault reader_acquire(struct rlk_conn *conn,
+				     const struct rlk_request *request,
+				     enum rlk_ask ask,
+				     struct rlk_holder *ret_holder,
+				     struct rowlock_errinfo *reterr)
 {
 	struct asking asking = { .conn = conn, .request = request };
 	bool looked = false;
@@ -266,7 +262,6 @@ static enum rlk_fault reader_look(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_reader = {
 	.name = "lease",
-	.needs_session = true,
 	.bells = true,
 	.many = true,
 	.shared = true,
@@ -284,7 +279,6 @@ const struct rlk_strategy rlk_strategy_reader = {
 
 const struct rlk_strategy rlk_strategy_writer = {
 	.name = "lease",
-	.needs_session = true,
 	.bells = true,
 	.drained = true,
 	.slot = writer_slot,

@@ -8,23 +8,6 @@
 #include "strategy/lease.h"
 #include "strategy/row.h"
 
-enum rlk_verdict rlk_verdict_of(enum rlk_fault fault)
-{
-	switch (fault) {
-	case RLK_BUSY:
-	case RLK_CONFLICT:
-	case RLK_KILLED:
-		/* Somebody else's transaction was in the way for a moment. */
-		return RLK_AGAIN;
-	case RLK_PENDING:
-		return RLK_WAITING;
-	case RLK_UNKNOWN:
-		return RLK_UNCLEAR;
-	default:
-		return RLK_FAILURE;
-	}
-}
-
 const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 {
 	switch (which) {

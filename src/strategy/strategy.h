@@ -9,9 +9,9 @@
  *
  * Core calls every operation on any thread, with no mutex held. An operation
  * may block until the connection's deadline, has not touched ret_* when it
- * fails, and writes @reterr when it returns RLK_FAILURE, RLK_UNCLEAR or a fault
- * other than RLK_DONE. A connection that is dead afterwards says so itself
- * (rlk_conn_usable()).
+ * fails, and writes @reterr when it returns a fault other than RLK_DONE; an
+ * acquire when it returns RLK_REFUSED, RLK_FAILED or RLK_UNKNOWN. A connection
+ * that is dead afterwards says so itself (rlk_conn_usable()).
  */
 
 #include <rowlock.h>
@@ -73,19 +73,6 @@ struct rlk_holder {
 	unsigned int slot;  /* of permits: where it is */
 };
 
-enum rlk_verdict {
-	RLK_GRANTED, /* ours */
-	RLK_HELD,    /* another's: *ret_holder */
-	RLK_ABSENT,  /* row: the name has no row yet: make() it, ask again */
-	RLK_AGAIN,   /* nothing happened: a passing conflict. Ask again. */
-	RLK_WAITED,  /* a slice of waiting in the server is over. Ask again, on
-			the same connection if it is pinned. */
-	RLK_WAITING, /* the deadline came, or an interrupt, while the server
-			has not answered: resume() or close */
-	RLK_UNCLEAR, /* no answer: it may be ours or not, or become ours */
-	RLK_FAILURE, /* refused: *reterr */
-};
-
 /** How to ask. */
 enum rlk_ask {
 	RLK_ASK_FIRST, /* do not wait; tell who has it if that is free */
@@ -106,9 +93,9 @@ struct rlk_part {
 	struct rlk_request request;
 	enum rlk_ask ask;         /* an acquire, as acquire() takes it */
 	bool answered;            /* what follows is filled in */
-	enum rlk_verdict verdict; /* of an acquire: RLK_GRANTED, RLK_HELD with
-				     the holder (if all were only asked
-				     again: not known), or RLK_AGAIN */
+	enum rlk_fault verdict;   /* of an acquire: RLK_DONE, RLK_HELD with
+				       the holder (if all were only asked
+				       again: not known), or RLK_CONFLICT */
 	struct rlk_holder holder; /* of a sweep: who is dead, told beforehand */
 	bool lone;       /* of the first sweep of a packet: no neighbours are
 			    swept along */
@@ -137,10 +124,9 @@ struct rlk_patience {
 struct rlk_strategy {
 	const char *name; /* as in lock_token, in messages, on command lines */
 	/** A grant stays on the connection that it was got on, and ends with
-	 *  it; waiting is done in the server (RLK_ASK_WAIT). */
+	 *  it; waiting is done in the server (RLK_ASK_WAIT). Any other lives by
+	 *  the client's session. */
 	bool pins_connection;
-	/** A grant lives by the client's session. */
-	bool needs_session;
 	/** Waiters for a name stand in line for its bell. If a grant pins its
 	 *  connection, that one stands there, and lets the bell go when it is
 	 *  granted. */
@@ -171,18 +157,18 @@ struct rlk_strategy {
 	 * is ours already is granted again.
 	 * Valid results: all.
 	 */
-	enum rlk_verdict (*acquire)(struct rlk_conn *conn,
-				    const struct rlk_request *request,
-				    enum rlk_ask ask,
-				    struct rlk_holder *ret_holder,
-				    struct rowlock_errinfo *reterr);
+	enum rlk_fault (*acquire)(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  enum rlk_ask ask,
+				  struct rlk_holder *ret_holder,
+				  struct rowlock_errinfo *reterr);
 
 	/**
-	 * Go on after RLK_WAITING. NULL: cannot be resumed.
+	 * Go on after RLK_PENDING. NULL: cannot be resumed.
 	 * Valid results: all but RLK_HELD.
 	 */
-	enum rlk_verdict (*resume)(struct rlk_conn *conn,
-				   struct rowlock_errinfo *reterr);
+	enum rlk_fault (*resume)(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr);
 
 	/** After RLK_ABSENT: make the name's row, on another connection that
 	 *  commits by itself. NULL: never needed. */
@@ -264,10 +250,6 @@ struct rlk_strategy {
 	enum rlk_fault (*end)(struct rlk_conn *conn, const char *name,
 			      bool *ret_found, struct rowlock_errinfo *reterr);
 };
-
-/** The verdict of a question that failed, so not of RLK_DONE: RLK_AGAIN if
- *  others are in the way. */
-enum rlk_verdict rlk_verdict_of(enum rlk_fault fault);
 
 /** The slot of @attempt's row. */
 static inline unsigned int rlk_strategy_slot(

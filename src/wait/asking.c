@@ -33,7 +33,6 @@
 #include "wait/holder.h"
 #include "wait/line.h"
 #include "wait/pause.h"
-#include "wait/rounds.h"
 #include "wait/row_line.h"
 #include "wait/settle.h"
 
@@ -102,8 +101,7 @@ void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
 
 void rlk_note_others(struct rlk_asking *asking)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&asking->client->mutex);
 	struct rlk_turn *turn = rlk_name_turn(asking->name, -RLK_NEVER);
 
 	asking->saw_others = true;
@@ -239,19 +237,16 @@ static int reason(struct rlk_asking *asking)
 
 static enum rlk_step no_answer(struct rlk_asking *asking)
 {
-	enum rlk_settled settled = rlk_settle(asking);
+	enum rlk_step step = rlk_settle(asking);
 
 	/* In doubt only if the same attempt is asked again. */
-	asking->doubt.unsure = settled == RLK_SETTLED;
+	asking->doubt.unsure = step == RLK_STEP_AGAIN;
 	asking->spot.skips_line = asking->doubt.unsure;
-	if (settled == RLK_SETTLED)
-		return RLK_STEP_AGAIN;
-	if (settled == RLK_ANEW)
-		return RLK_STEP_LATER;
-	return rlk_end_with(asking, reason(asking));
+	return step == RLK_STEP_END ? rlk_end_with(asking, reason(asking))
+				    : step;
 }
 
-enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
+enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_fault verdict,
 			const struct rlk_request *request,
 			struct rlk_holder *holder)
 {
@@ -262,7 +257,9 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 		return make_row(asking, request);
 	case RLK_WAITED:
 		return rlk_row_waited(asking);
-	case RLK_AGAIN:
+	case RLK_BUSY:
+	case RLK_CONFLICT:
+	case RLK_KILLED:
 		if (asking->name->strategy->pins_connection)
 			return RLK_STEP_AGAIN;
 		/* A mere look would not tell our own row from another's. */
@@ -271,8 +268,8 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
 		if (!asking->doubt.unsure)
 			rlk_begin_anew(asking);
 		return RLK_STEP_LATER;
-	case RLK_WAITING:
-	case RLK_UNCLEAR:
+	case RLK_PENDING:
+	case RLK_UNKNOWN:
 		return no_answer(asking);
 	default:
 		return rlk_failed(asking, asking->error.code);
@@ -322,7 +319,7 @@ static enum rlk_step ask_pinned(struct rlk_asking *asking)
 	const struct rlk_strategy *strategy = asking->name->strategy;
 	struct rlk_request request = rlk_next_request(asking);
 	struct rlk_holder holder = { 0 };
-	enum rlk_verdict verdict;
+	enum rlk_fault verdict;
 	int64_t t0 = rlk_now(asking->client->clock);
 	int code;
 
@@ -333,19 +330,19 @@ static enum rlk_step ask_pinned(struct rlk_asking *asking)
 				    &holder, &asking->error);
 	if (asking->ask == RLK_ASK_WAIT)
 		rlk_expose_conn(asking, NULL);
-	if (verdict == RLK_WAITING && strategy->resume)
+	if (verdict == RLK_PENDING && strategy->resume)
 		verdict = rlk_take_back(asking);
-	else if (verdict == RLK_AGAIN)
+	else if (rlk_fault_passes(verdict))
 		rlk_end_transaction(asking,
 				    rlk_waiter_io_until(asking->waiter));
 	/* It is not known whether the row is locked, as the table is: wait. */
-	if (verdict == RLK_FAILURE && !asking->waiter->wish.try &&
+	if (verdict == RLK_REFUSED && !asking->waiter->wish.try &&
 	    asking->ask == RLK_ASK_FIRST) {
 		asking->ask = RLK_ASK_WAIT;
 		asking->doubt.table = true;
 		return RLK_STEP_AGAIN;
 	}
-	if (verdict != RLK_GRANTED)
+	if (verdict != RLK_DONE)
 		return rlk_judge(asking, verdict, &request, &holder);
 	code = rlk_row_granted(asking);
 	return code ? rlk_failed(asking, code) : rlk_granted(asking, t0);
@@ -397,7 +394,7 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 		.persist = !waiter->wish.try,
 		.waiter = waiter,
 	};
-	enum rlk_outcome outcome;
+	enum rlk_fault fault;
 
 	if (!ticket)
 		return rlk_end_with(
@@ -406,28 +403,26 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	asking->round_ms = 0;
 	ticket->part.ask = asking->ask;
 	ticket->unsure = asking->doubt.unsure;
-	outcome = rlk_commit_run(&ticket, &errand);
-	if (outcome == RLK_OUT_LEFT)
-		return left(asking);
-	if (outcome == RLK_OUT_UNSENT)
-		return unsent(asking);
-	if (outcome == RLK_OUT_LATE)
+	fault = rlk_commit_run(&ticket, &errand);
+	if (!ticket)
+		return fault == RLK_PENDING ? left(asking) : unsent(asking);
+	if (fault == RLK_BUSY)
 		return RLK_STEP_LATER;
 	asking->ask = ticket->part.ask;
 	asking->doubt.unsure = ticket->unsure;
 	if (ticket->error.code)
 		asking->error = ticket->error;
-	if (outcome == RLK_OUT_NOT_SENT)
+	if (fault == RLK_FAILED)
 		return not_sent(asking);
-	if (ticket->fault == RLK_UNKNOWN) {
+	if (fault == RLK_UNKNOWN) {
 		/* It ran on another connection than the bell's. */
 		rlk_spot_discard(asking);
 		asking->doubt.mark = ticket->mark;
-		return rlk_judge(asking, RLK_UNCLEAR, &request, NULL);
+		return rlk_judge(asking, fault, &request, NULL);
 	}
 	if (!ticket->part.answered)
 		return rlk_failed(asking, asking->error.code);
-	if (ticket->part.verdict != RLK_GRANTED)
+	if (ticket->part.verdict != RLK_DONE)
 		return rlk_judge(asking, ticket->part.verdict, &request,
 				 &ticket->part.holder);
 	if (ticket->part.holder.bell)
@@ -446,13 +441,13 @@ enum rlk_step rlk_ask_here(struct rlk_asking *asking)
 	const struct rlk_strategy *strategy = asking->name->strategy;
 	struct rlk_request request = rlk_next_request(asking);
 	struct rlk_holder holder = { 0 };
-	enum rlk_verdict verdict;
+	enum rlk_fault verdict;
 
 	asking->spot.said_ms = rlk_now(asking->client->clock);
 	rlk_conn_set_until(asking->conn, rlk_waiter_io_until(asking->waiter));
 	verdict = strategy->acquire(asking->conn, &request, asking->ask,
 				    &holder, &asking->error);
-	if (verdict == RLK_GRANTED)
+	if (verdict == RLK_DONE)
 		return rlk_granted(asking, asking->sent_ms);
 	return rlk_judge(asking, verdict, &request, &holder);
 }
@@ -485,7 +480,7 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 	rlk_doorbell_notice_end(asking);
 	if (asking->spot.line == RLK_LINE_STANDS)
 		return rlk_doorbell_stand(asking);
-	if (!asking->name->strategy->needs_session) {
+	if (asking->name->strategy->pins_connection) {
 		/* Waiting for a connection may have taken all the time. */
 		if (!asking->conn)
 			return get_conn(asking);

@@ -82,8 +82,8 @@ void rlk_note_others(struct rlk_asking *asking);
 /** Ask for a lease on asking->conn itself, as asking->ask says. */
 enum rlk_step rlk_ask_here(struct rlk_asking *asking);
 
-/** The next step after a verdict other than RLK_GRANTED. */
-enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_verdict verdict,
+/** The next step after a verdict other than RLK_DONE. */
+enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_fault verdict,
 			const struct rlk_request *request,
 			struct rlk_holder *holder);
 

@@ -47,8 +47,6 @@
 #include "core/waiter.h"
 #include "db/lend.h"
 #include "group/commit_bell.h"
-#include "group/leader.h"
-#include "hold/clear.h"
 #include "hold/session.h"
 #include "strategy/bell.h"
 #include "wait/holder.h"
@@ -245,7 +243,7 @@ static enum rlk_fault stand(struct rlk_asking *asking,
 	asking->spot.said_ms = rlk_now(asking->client->clock);
 	if (fault == RLK_PENDING || took_long(asking, now))
 		asking->waiter->waited = true;
-	if (asking->name->strategy->needs_session && took_long(asking, now))
+	if (!asking->name->strategy->pins_connection && took_long(asking, now))
 		rlk_doorbell_note_wanted(asking);
 	return fault;
 }
@@ -288,7 +286,7 @@ static enum rlk_step answered(struct rlk_asking *asking,
 	bool got = turn.got || turn.lane;
 
 	rlk_spot_take(asking, turn);
-	if (got && asking->name->strategy->needs_session)
+	if (got && !asking->name->strategy->pins_connection)
 		asking->ask = RLK_ASK_FIRST;
 	return got || took_long(asking, began_ms) ? RLK_STEP_AGAIN
 						  : RLK_STEP_LATER;

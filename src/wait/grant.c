@@ -16,7 +16,6 @@
 #include "core/timer.h"
 #include "db/lend.h"
 #include "group/commit.h"
-#include "wait/doorbell.h"
 
 /* A statement without an answer sets no error. */
 static void no_answer(struct rlk_asking *asking)
@@ -28,8 +27,7 @@ static void no_answer(struct rlk_asking *asking)
 /* A grant counts only if the session that it names is still ours. */
 static bool begin_lease(struct rlk_asking *asking)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&asking->client->mutex);
 	struct rlk_session *session = &asking->client->session;
 	struct rlk_hold *hold = asking->hold;
 

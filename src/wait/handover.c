@@ -24,12 +24,11 @@
 
 #include "core/waiter.h"
 #include "hold/keeping.h"
-#include "wait/asking.h"
 
 /* May the hold be lost by the server's account? */
 static bool is_doubtful(const struct rlk_hold *hold)
 {
-	if (hold->name->strategy->needs_session)
+	if (!hold->name->strategy->pins_connection)
 		return hold->suspect || hold->name->client->look_breaks;
 	/* A thread that uses the connection will see its end; else the socket
 	 * tells, before the deadline thread gets the mutex. */
@@ -50,14 +49,9 @@ static bool turn_is_over(const struct rlk_hold *hold)
  * the same time. */
 static struct rlk_waiter *next_in_line(const struct rlk_name *name)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_waiter *waiter;
 
-	rlk_list_for_each(node, after, &name->waiters)
-	{
-		struct rlk_waiter *waiter =
-		    container_of(node, struct rlk_waiter, node);
-
+	rlk_list_each (waiter, &name->waiters, node) {
 		if (waiter->asking || waiter->handed)
 			return NULL;
 		if (!rlk_waiter_over_locked(waiter))
@@ -82,13 +76,9 @@ static bool is_alike(const struct rlk_waiter *waiter,
  * nor because it wants another number. */
 static struct rlk_waiter *next_for_permits(const struct rlk_hold *hold)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_waiter *waiter;
 
-	rlk_list_for_each(node, after, &hold->name->waiters)
-	{
-		struct rlk_waiter *waiter =
-		    container_of(node, struct rlk_waiter, node);
+	rlk_list_each (waiter, &hold->name->waiters, node) {
 		bool leaves = waiter->handed || rlk_waiter_over_locked(waiter);
 
 		if (leaves || (waiter->asking && !waiter->refused))

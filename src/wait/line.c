@@ -353,8 +353,7 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 static int acquire(struct rowlock *lock, const struct wanted *wanted,
 		   struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&lock->name->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
 	int code = acquire_locked(lock, wanted, reterr);
 
 	if (code == 0 && !(lock->flags & ROWLOCK_OWNER_HANDLE))

@@ -80,8 +80,7 @@ static int64_t end_of(const struct rlk_waiter *waiter)
 
 bool rlk_pause_until(struct rlk_asking *asking, int64_t at_ms, bool *ret_handed)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&asking->client->mutex);
 	struct rlk_waiter *waiter = asking->waiter;
 	bool woken;
 
@@ -148,14 +147,13 @@ static bool turn_is_over_locked(const struct rlk_asking *asking, int64_t now)
  * Waiters that queue in the server get their turn by the queue. */
 void rlk_step_back(struct rlk_asking *asking)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&asking->client->mutex);
 	struct rlk_waiter *waiter = asking->waiter;
 	struct rlk_turn *turn = asking->name->turn;
 	int64_t now = rlk_now(asking->client->clock);
 	int64_t at;
 
-	if (!asking->name->strategy->needs_session ||
+	if (asking->name->strategy->pins_connection ||
 	    asking->name->strategy->many || waiter->wish.try ||
 	    !turn_is_over_locked(asking, now))
 		return;
@@ -176,8 +174,7 @@ void rlk_step_back(struct rlk_asking *asking)
 /* A turn begins when the name comes from elsewhere. */
 void rlk_note_turn(struct rlk_asking *asking)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&asking->client->mutex);
 	struct rlk_turn *turn = asking->name->turn;
 
 	if (asking->code || !turn)

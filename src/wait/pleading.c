@@ -17,7 +17,6 @@
 #include "wait/pleading.h"
 
 #include "base/random.h"
-#include "core/client.h"
 #include "core/waiter.h"
 #include "db/conn.h"
 #include "hold/clear.h"

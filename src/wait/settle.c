@@ -25,7 +25,6 @@
 #include "core/waiter.h"
 #include "db/conn_fence.h"
 #include "db/lend.h"
-#include "wait/doorbell.h"
 #include "wait/line.h"
 
 /* Between two tries to end a session. */
@@ -39,22 +38,21 @@ void rlk_fail_abandoned(struct rlk_asking *asking)
 				   "back: ");
 }
 
-static enum rlk_settled abandon(struct rlk_asking *asking,
-				const struct rlk_mark *mark)
+static enum rlk_step abandon(struct rlk_asking *asking,
+			     const struct rlk_mark *mark)
 {
 	rlk_mutex_lock(&asking->client->mutex);
 	rlk_hold_abandon_locked(asking->hold, mark);
 	rlk_mutex_unlock(&asking->client->mutex);
 	rlk_fail_abandoned(asking);
-	return RLK_UNSETTLED;
+	return RLK_STEP_END;
 }
 
 /* May the waiter go on? Sleeps first, so as not to ask an absent server in a
  * tight loop. */
 static bool rest(struct rlk_asking *asking, uint64_t ms)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&asking->client->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&asking->client->mutex);
 	struct rlk_waiter *waiter = asking->waiter;
 	int64_t now = rlk_now(asking->client->clock);
 
@@ -90,7 +88,7 @@ static void remove_row(struct rlk_asking *asking,
 	struct rlk_conn *conn;
 	bool found;
 
-	if (!strategy->needs_session ||
+	if (strategy->pins_connection ||
 	    rlk_pool_get(asking->client->pool, RLK_BAY_CONTROL,
 			 rlk_waiter_io_until(asking->waiter), false,
 			 &asking->waiter->pool_waiter, &conn, &error))
@@ -100,8 +98,8 @@ static void remove_row(struct rlk_asking *asking,
 }
 
 /* Abandon the attempt and go on with a new one. */
-static enum rlk_settled begin_anew(struct rlk_asking *asking,
-				   const struct rlk_mark *mark)
+static enum rlk_step begin_anew(struct rlk_asking *asking,
+				const struct rlk_mark *mark)
 {
 	struct rlk_request request = rlk_hold_request(asking->hold);
 	struct rlk_hold *old = asking->hold;
@@ -115,17 +113,17 @@ static enum rlk_settled begin_anew(struct rlk_asking *asking,
 	rlk_mutex_unlock(&asking->client->mutex);
 	rlk_fail_abandoned(asking);
 	if (!next)
-		return RLK_UNSETTLED;
+		return RLK_STEP_END;
 	asking->sent_ms = 0;
 	/* The chores may clear it meanwhile, and the request has its slots. */
 	remove_row(asking, &request);
 	rlk_mutex_lock(&asking->client->mutex);
 	rlk_hold_put_locked(old);
 	rlk_mutex_unlock(&asking->client->mutex);
-	return RLK_ANEW;
+	return RLK_STEP_LATER;
 }
 
-enum rlk_settled rlk_settle(struct rlk_asking *asking)
+enum rlk_step rlk_settle(struct rlk_asking *asking)
 {
 	int64_t until = rlk_client_call_until(asking->client);
 	enum rlk_fault fault;
@@ -146,7 +144,7 @@ enum rlk_settled rlk_settle(struct rlk_asking *asking)
 	}
 	if (asking->ask == RLK_ASK_AGAIN)
 		asking->ask = RLK_ASK_FIRST;
-	return RLK_SETTLED;
+	return RLK_STEP_AGAIN;
 }
 
 void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
@@ -174,13 +172,13 @@ int64_t rlk_interrupt_wait(struct rlk_asking *asking)
 	return until;
 }
 
-enum rlk_verdict rlk_take_back(struct rlk_asking *asking)
+enum rlk_fault rlk_take_back(struct rlk_asking *asking)
 {
 	int64_t until = rlk_interrupt_wait(asking);
-	enum rlk_verdict verdict;
+	enum rlk_fault verdict;
 
 	verdict = asking->name->strategy->resume(asking->conn, &asking->error);
-	if (verdict == RLK_AGAIN || verdict == RLK_WAITED)
+	if (rlk_fault_passes(verdict) || verdict == RLK_WAITED)
 		rlk_end_transaction(asking, until);
-	return verdict == RLK_WAITING ? RLK_UNCLEAR : verdict;
+	return verdict == RLK_PENDING ? RLK_UNKNOWN : verdict;
 }

@@ -4,29 +4,26 @@
 
 #include "wait/asking.h"
 
-enum rlk_settled {
-	RLK_SETTLED,   /* the request is over for good: ask again */
-	RLK_ANEW,      /* outcome unknown: ask later, as another attempt */
-	RLK_UNSETTLED, /* the time is up; the chores go on. asking->error */
-};
-
 /**
  * No answer came on @asking->conn, or, if that is NULL, on the session of
  * @asking->doubt.mark. Give up the connection and end its session in the
  * server, so that the request cannot be executed any more; the attempt then
- * finds its outcome. Blocks up to the waiter's time.
+ * finds its outcome. Blocks up to the waiter's time. Returns RLK_STEP_AGAIN if
+ * the request is over for good: ask again; RLK_STEP_LATER if its outcome is
+ * unknown: ask as another attempt; RLK_STEP_END if the time is up: the chores
+ * go on, and asking->error is set.
  */
-enum rlk_settled rlk_settle(struct rlk_asking *asking);
+enum rlk_step rlk_settle(struct rlk_asking *asking);
 
 /** Set asking->error for an acquire whose request is abandoned. */
 void rlk_fail_abandoned(struct rlk_asking *asking);
 
 /**
  * Take back, by KILL QUERY, a question that waits in the server, as our time is
- * up or we were canceled. Returns RLK_GRANTED if the grant was faster,
- * RLK_AGAIN if it was taken back, RLK_UNCLEAR if neither is known.
+ * up or we were canceled. Returns RLK_DONE if the grant was faster, RLK_UNKNOWN
+ * if that is not known, else it was taken back.
  */
-enum rlk_verdict rlk_take_back(struct rlk_asking *asking);
+enum rlk_fault rlk_take_back(struct rlk_asking *asking);
 
 /**
  * End the transaction of an interrupted question on a pinned connection by

@@ -97,16 +97,14 @@ int db_refused(const char *other, unsigned int flags,
 
 unsigned int db_pool_count(struct rlk_pool *pool, size_t bay)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->mutex);
 
 	return pool->bays[bay].lent + pool->bays[bay].kept;
 }
 
 unsigned int db_pool_waiting(struct rlk_pool *pool, size_t bay)
 {
-	_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-	    rlk_guard(&pool->mutex);
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->mutex);
 
 	return rlk_bay_waiting(&pool->bays[bay]);
 }

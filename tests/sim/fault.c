@@ -110,14 +110,9 @@ static int64_t cut_us(void)
 
 static void kill_all(const struct sim_proc *proc)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct sim_session *session;
 
-	rlk_list_for_each(node, after, &sim_server.sessions)
-	{
-		struct sim_session *session =
-		    container_of(node, struct sim_session, node);
-
+	rlk_list_each (session, &sim_server.sessions, node) {
 		if (session->proc == proc->number)
 			sim_session_kill(session);
 	}

@@ -260,14 +260,9 @@ void sim_fiber_join(struct sim_fiber *fiber)
 
 void sim_unpark(struct sim_proc *proc)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct sim_fiber *fiber;
 
-	rlk_list_for_each(node, after, &proc->fibers)
-	{
-		struct sim_fiber *fiber =
-		    container_of(node, struct sim_fiber, node);
-
+	rlk_list_each (fiber, &proc->fibers, node) {
 		if (!fiber->stalled || sim_event_is_set(&fiber->timer))
 			continue;
 		fiber->stalled = false;

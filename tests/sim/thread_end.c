@@ -43,15 +43,10 @@ void rlk_end_look(void)
 
 static void tell_all(struct sim_proc *proc)
 {
-	struct rlk_list *node;
-	struct rlk_list *after;
+	struct rlk_end_watch *watch;
 
 	rlk_mutex_lock(&proc->ends);
-	rlk_list_for_each(node, after, &proc->watches)
-	{
-		struct rlk_end_watch *watch =
-		    container_of(node, struct rlk_end_watch, node);
-
+	rlk_list_each (watch, &proc->watches, node) {
 		watch->ended(watch, sim_self->serial);
 	}
 	rlk_mutex_unlock(&proc->ends);

@@ -12,12 +12,12 @@
 
 /* "Again" is no verdict: on a busy server others' transactions may be in the
  * way for a moment, and core asks again, too. */
-static enum rlk_verdict ask(int who, const struct rlk_request *request,
-			    enum rlk_ask how, struct rlk_holder *ret_holder)
+static enum rlk_fault ask(int who, const struct rlk_request *request,
+			  enum rlk_ask how, struct rlk_holder *ret_holder)
 {
-	enum rlk_verdict verdict = RLK_AGAIN;
+	enum rlk_fault verdict = RLK_CONFLICT;
 
-	for (int i = 0; verdict == RLK_AGAIN && i < 20; i++)
+	for (int i = 0; rlk_fault_passes(verdict) && i < 20; i++)
 		verdict = ground_ask(who, request, how, ret_holder);
 	return verdict;
 }
@@ -64,8 +64,7 @@ EXCLUSIVE("a free name is granted and a held one is not")
 			struct rlk_request a = ground_request(one, name);
 			struct rlk_request b = ground_request(two, name);
 
-			assert_int_equal(ask(one, &a, asks[i], NULL),
-					 RLK_GRANTED);
+			assert_int_equal(ask(one, &a, asks[i], NULL), RLK_DONE);
 			assert_int_equal(ask(two, &b, RLK_ASK_FIRST, NULL),
 					 RLK_HELD);
 			assert_int_equal(ask(two, &b, RLK_ASK_AGAIN, NULL),
@@ -73,8 +72,7 @@ EXCLUSIVE("a free name is granted and a held one is not")
 			/* Asking has changed nothing. */
 			assert_true(ground_confirm(one, &a));
 			assert_true(ground_release(one, &a));
-			assert_int_equal(ask(two, &b, asks[i], NULL),
-					 RLK_GRANTED);
+			assert_int_equal(ask(two, &b, asks[i], NULL), RLK_DONE);
 			assert_int_equal(ask(one, &a, asks[!i], NULL),
 					 RLK_HELD);
 			assert_true(ground_release(two, &b));
@@ -86,8 +84,8 @@ SHARED("those that share a name have it together")
 {
 	GROUND_TWO("shared");
 
-	assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
-	assert_int_equal(ask(1, &b, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_DONE);
+	assert_int_equal(ask(1, &b, RLK_ASK_FIRST, NULL), RLK_DONE);
 	assert_true(ground_release(0, &a));
 	assert_false(ground_confirm(0, &a));
 	assert_true(ground_confirm(1, &b));
@@ -99,7 +97,7 @@ ALL("a grant is granted again")
 	struct rlk_request a = ground_request(0, test_name("idempotent"));
 
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+		assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_DONE);
 	assert_true(ground_confirm(0, &a));
 	assert_true(ground_release(0, &a));
 }
@@ -110,8 +108,8 @@ EXCLUSIVE("a release frees only its own name")
 	struct rlk_request b = ground_request(1, test_name("two"));
 	struct rlk_request c;
 
-	assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
-	assert_int_equal(ask(1, &b, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_DONE);
+	assert_int_equal(ask(1, &b, RLK_ASK_FIRST, NULL), RLK_DONE);
 	assert_true(ground_release(0, &a));
 	assert_true(ground_confirm(1, &b));
 	c = ground_request(0, b.name);
@@ -129,7 +127,7 @@ DRAWN("tokens grow from hold to hold")
 		uint64_t token;
 
 		assert_int_equal(ask(i % 2, &request, RLK_ASK_FIRST, NULL),
-				 RLK_GRANTED);
+				 RLK_DONE);
 		token = ground_draw(&request);
 		assert_true(token > last);
 		last = token;
@@ -150,7 +148,7 @@ DRAWN("a token starts above what was removed")
 	struct rlk_request request = ground_request(0, test_name("removed"));
 	uint64_t before;
 
-	assert_int_equal(ask(0, &request, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &request, RLK_ASK_FIRST, NULL), RLK_DONE);
 	before = ground_draw(&request);
 	assert_int_equal(test_sql(ground->sql,
 				  "DELETE FROM lock_token WHERE name = '%s'",
@@ -166,7 +164,7 @@ DRAWN("tokens grow though the server's clock is behind")
 	struct rlk_request request = ground_request(0, test_name("behind"));
 	uint64_t before;
 
-	assert_int_equal(ask(0, &request, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &request, RLK_ASK_FIRST, NULL), RLK_DONE);
 	before = ground_draw(&request) + 86400000000;
 	assert_int_equal(test_sql(ground->sql,
 				  "UPDATE lock_token SET token = %llu WHERE "
@@ -187,7 +185,7 @@ DRAWN("tokens are raised by the holder")
 	uint64_t first;
 	uint64_t last;
 
-	assert_int_equal(ask(0, &request, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &request, RLK_ASK_FIRST, NULL), RLK_DONE);
 	first = ground_draw(&request);
 	last = first + 86400000000;
 	assert_done(strategy->raise(ground->beside, &request, last, &err));
@@ -203,7 +201,7 @@ DRAWN("tokens are raised by the holder")
 	assert_true(ground_draw(&request) == last + 1);
 	other.attempt++;
 	assert_done(strategy->raise(ground->beside, &other, 2 * last, &err));
-	if (strategy->needs_session)
+	if (!strategy->pins_connection)
 		assert_true(ground_draw(&request) == last + 2);
 	assert_true(ground_release(0, &request));
 }
@@ -238,7 +236,7 @@ EXCLUSIVE("names that look alike are different locks")
 		snprintf(names[i], sizeof(names[i]), "%s.%s", start, ends[i]);
 		held[i] = ground_request(0, names[i]);
 		assert_int_equal(ask(0, &held[i], RLK_ASK_FIRST, NULL),
-				 RLK_GRANTED);
+				 RLK_DONE);
 	}
 	for (size_t i = 0; i < TEST_SIZE(ends); i++) {
 		struct rlk_request other = ground_request(1, names[i]);
@@ -274,8 +272,8 @@ EXCLUSIVE("one hundred characters of four bytes are a name")
 	b = ground_request(1, second);
 	for (size_t i = 0; i < TEST_SIZE(ways); i++) {
 		b.name = second;
-		assert_int_equal(ask(0, &a, ways[i], NULL), RLK_GRANTED);
-		assert_int_equal(ask(1, &b, ways[i], NULL), RLK_GRANTED);
+		assert_int_equal(ask(0, &a, ways[i], NULL), RLK_DONE);
+		assert_int_equal(ask(1, &b, ways[i], NULL), RLK_DONE);
 		assert_true(ground_release(1, &b));
 		b.name = first;
 		assert_int_equal(ask(1, &b, ways[i], NULL), RLK_HELD);
@@ -289,11 +287,12 @@ EXCLUSIVE("one hundred characters of four bytes are a name")
 ALL("the info is stored as it is")
 {
 	struct rlk_request request = ground_request(0, test_name("info"));
-	const char *table = ground->strategy->needs_session ? "business_lease"
-							    : "business_lock";
+	const char *table = !ground->strategy->pins_connection
+				? "business_lease"
+				: "business_lock";
 
 	request.info = "it's 100 % \xf0\x9f\x94\x92";
-	assert_int_equal(ask(0, &request, RLK_ASK_AGAIN, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &request, RLK_ASK_AGAIN, NULL), RLK_DONE);
 	assert_int_equal(
 	    test_sql_number(ground->sql,
 			    "SELECT COUNT(*) FROM %s WHERE name = '%s' AND "
@@ -314,19 +313,19 @@ ALL("a lost connection gives no verdict")
 	uint64_t token = 7;
 	bool found = true;
 
-	assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, RLK_ASK_FIRST, NULL), RLK_DONE);
 	rlk_conn_mark(conn, &mark);
 	assert_done(rlk_conn_fence(ground->beside, &mark, RLK_NEVER, &err));
 	assert_int_equal(
 	    strategy->acquire(conn, &a, RLK_ASK_FIRST, &holder, &err),
-	    RLK_UNCLEAR);
+	    RLK_UNKNOWN);
 	assert_int_equal(err.code, ROWLOCK_ECONNECT);
 	for (int again = 0; again < 2; again++)
 		assert_int_equal(
 		    strategy->acquire(conn, &a,
 				      again ? RLK_ASK_AGAIN : RLK_ASK_FIRST,
 				      &holder, &err),
-		    RLK_FAILURE);
+		    RLK_FAILED);
 	assert_int_equal(strategy->release(conn, &a, &found, &err), RLK_FAILED);
 	assert_int_equal(strategy->confirm(conn, &a, &found, &err), RLK_FAILED);
 	if (strategy->draw)
@@ -341,7 +340,7 @@ ALL("a lost connection gives no verdict")
 	if (strategy->end)
 		assert_int_equal(strategy->end(conn, a.name, &found, &err),
 				 RLK_FAILED);
-	if (strategy->needs_session)
+	if (!strategy->pins_connection)
 		test_sql(ground->sql,
 			 "DELETE FROM business_lease WHERE name = '%s'",
 			 a.name);

@@ -165,17 +165,17 @@ struct rlk_request ground_request(int who, const char *name)
 	};
 }
 
-enum rlk_verdict ground_ask(int who, const struct rlk_request *request,
-			    enum rlk_ask ask, struct rlk_holder *ret_holder)
+enum rlk_fault ground_ask(int who, const struct rlk_request *request,
+			  enum rlk_ask ask, struct rlk_holder *ret_holder)
 {
 	struct rlk_holder holder = { 0 };
-	enum rlk_verdict verdict;
+	enum rlk_fault verdict;
 
 	for (;;) {
 		set_until(ground->conns[who]);
 		verdict = ground->strategy->acquire(ground->conns[who], request,
 						    ask, &holder, &err);
-		if (verdict == RLK_FAILURE || verdict == RLK_UNCLEAR)
+		if (verdict == RLK_REFUSED || verdict == RLK_UNKNOWN)
 			fail_msg("verdict %d: %s", (int) verdict, err.message);
 		if (ret_holder)
 			*ret_holder = holder;

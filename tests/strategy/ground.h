@@ -77,8 +77,8 @@ struct rlk_request ground_request(int who, const char *name);
 
 /** Ask on @who's connection, and make the name's row where that is needed.
  *  @ret_holder may be NULL. */
-enum rlk_verdict ground_ask(int who, const struct rlk_request *request,
-			    enum rlk_ask ask, struct rlk_holder *ret_holder);
+enum rlk_fault ground_ask(int who, const struct rlk_request *request,
+			  enum rlk_ask ask, struct rlk_holder *ret_holder);
 
 /** Release that must not fail; was it there? */
 bool ground_release(int who, const struct rlk_request *request);

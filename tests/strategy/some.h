@@ -29,8 +29,8 @@ static inline struct some some_of(int who, const char *name,
 	};
 }
 
-static inline enum rlk_verdict ask(int who, struct some *some,
-				   struct rlk_holder *ret_holder)
+static inline enum rlk_fault ask(int who, struct some *some,
+				 struct rlk_holder *ret_holder)
 {
 	some->request.slots = some->slots;
 	return ground_ask(who, &some->request, RLK_ASK_FIRST, ret_holder);

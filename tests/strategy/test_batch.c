@@ -45,7 +45,7 @@ EACH("each is answered as if alone")
 	assert_int_equal(parts[1].holder.ttl_ms, 60000);
 	assert_true(parts[2].found);
 	assert_int_equal(parts_rows(mine.name), 0);
-	assert_int_equal(parts[3].verdict, RLK_GRANTED);
+	assert_int_equal(parts[3].verdict, RLK_DONE);
 	assert_true(ground_confirm(0, &parts[3].request));
 	assert_false(parts[4].found);
 	assert_true(parts[5].token == 0);
@@ -67,7 +67,7 @@ EACH("an own row of an earlier sending is a grant")
 	ground_ask(0, &parts[1].request, RLK_ASK_FIRST, NULL);
 	parts_run_all(0, parts, 3);
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(parts[i].verdict, RLK_GRANTED);
+		assert_int_equal(parts[i].verdict, RLK_DONE);
 		assert_true(ground_release(0, &parts[i].request));
 	}
 }
@@ -93,7 +93,7 @@ EACH("asking again looks only if some were free")
 	ground_release(1, &held[1]);
 	parts_run_all(0, parts, 2);
 	assert_int_equal(parts[0].verdict, RLK_HELD);
-	assert_int_equal(parts[1].verdict, RLK_GRANTED);
+	assert_int_equal(parts[1].verdict, RLK_DONE);
 	assert_true(ground_release(0, &parts[1].request));
 	/* One that asks for the first time is told. */
 	ground_ask(1, &held[1], RLK_ASK_FIRST, NULL);
@@ -121,7 +121,7 @@ EACH("a dead holder shows")
 			assert_int_equal(parts[i].verdict, RLK_HELD);
 			assert_true(parts[i].holder.absent);
 		} else {
-			assert_int_equal(parts[i].verdict, RLK_GRANTED);
+			assert_int_equal(parts[i].verdict, RLK_DONE);
 		}
 	assert_true(ground_release(1, &dead));
 	ground_release(0, &parts[0].request);
@@ -149,9 +149,9 @@ EACH("a guarded name delays nobody")
 	rlk_conn_close(ground->conns[0]);
 	ground->conns[0] = patient;
 	parts_run_all(0, parts, 4);
-	assert_int_equal(parts[0].verdict, RLK_GRANTED);
+	assert_int_equal(parts[0].verdict, RLK_DONE);
 	assert_int_equal(parts[1].verdict, RLK_HELD);
-	assert_int_equal(parts[2].verdict, RLK_GRANTED);
+	assert_int_equal(parts[2].verdict, RLK_DONE);
 	assert_true(parts[3].found);
 	assert_int_equal(parts_rows(parts[0].request.name), 1);
 	assert_int_equal(parts_rows(parts[2].request.name), 1);
@@ -291,7 +291,7 @@ EACH("hundreds go in a few statements")
 	/* Other programs may run on the server meanwhile. */
 	assert_in_range(took, 1, PARTS_MOST / 4);
 	for (size_t i = 0; i < PARTS_MOST; i++)
-		assert_int_equal(parts[i].verdict, RLK_GRANTED);
+		assert_int_equal(parts[i].verdict, RLK_DONE);
 	assert_int_equal(
 	    test_sql_number(ground->sql,
 			    "SELECT COUNT(*) FROM business_lease WHERE name "
@@ -340,7 +340,7 @@ EACH("nasty names are names")
 		parts[i] = parts_ask(0, names[i]);
 	parts_run_all(0, parts, TEST_SIZE(names));
 	for (size_t i = 0; i < TEST_SIZE(names); i++) {
-		assert_int_equal(parts[i].verdict, RLK_GRANTED);
+		assert_int_equal(parts[i].verdict, RLK_DONE);
 		assert_true(ground_confirm(0, &parts[i].request));
 		/* Alone it is the same name. */
 		assert_true(ground_release(0, &parts[i].request));

@@ -180,7 +180,7 @@ RINGING("a first try takes the bell with the row")
 	struct rlk_holder holder = { 0 };
 
 	assert_int_equal(ground_ask(0, &request, RLK_ASK_FIRST, &holder),
-			 RLK_GRANTED);
+			 RLK_DONE);
 	assert_int_equal(holder.bell, has_ringing());
 	assert_false(holder.line);
 	assert_true(owner_of(name) == (holder.bell ? id_of(0) : 0));
@@ -196,8 +196,7 @@ RINGING("a held name leaves no bell")
 	struct rlk_request request = ringing(name);
 	struct rlk_holder holder;
 
-	assert_int_equal(ground_ask(1, &other, RLK_ASK_FIRST, NULL),
-			 RLK_GRANTED);
+	assert_int_equal(ground_ask(1, &other, RLK_ASK_FIRST, NULL), RLK_DONE);
 	assert_int_equal(ground_ask(0, &request, RLK_ASK_FIRST, &holder),
 			 RLK_HELD);
 	assert_true(holder.known && holder.attempt == other.attempt);
@@ -214,7 +213,7 @@ RINGING("a bell of another does not keep the row away")
 
 	assert_true(wait_for(1, name, &owner));
 	assert_int_equal(ground_ask(0, &request, RLK_ASK_FIRST, &holder),
-			 RLK_GRANTED);
+			 RLK_DONE);
 	assert_false(holder.bell);
 	assert_true(holder.line);
 	assert_true(ground_release(0, &request));
@@ -231,11 +230,10 @@ RINGING("a failed INSERT leaves no bell")
 	struct rlk_conn *guard;
 	struct rlk_holder holder;
 
-	assert_int_equal(ground_ask(1, &other, RLK_ASK_FIRST, NULL),
-			 RLK_GRANTED);
+	assert_int_equal(ground_ask(1, &other, RLK_ASK_FIRST, NULL), RLK_DONE);
 	guard = parts_guard(name);
 	assert_int_equal(ground_ask(0, &request, RLK_ASK_FIRST, &holder),
-			 has_ringing() ? RLK_AGAIN : RLK_HELD);
+			 has_ringing() ? RLK_BUSY : RLK_HELD);
 	assert_true(owner_of(name) == 0);
 	parts_unguard(guard);
 	assert_true(ground_release(1, &other));
@@ -260,7 +258,7 @@ LEASE("a release rings, found or not")
 		if (there)
 			assert_int_equal(
 			    ground_ask(0, &request, RLK_ASK_FIRST, NULL),
-			    RLK_GRANTED);
+			    RLK_DONE);
 		assert_int_equal(release_ringing(&request), there);
 		assert_true(owner_of(name) == 0);
 	}
@@ -303,7 +301,7 @@ LEASE("a batch rings what its connection has")
 		parts[i].request = ground_request(0, i ? other : name);
 		assert_int_equal(
 		    ground_ask(0, &parts[i].request, RLK_ASK_FIRST, NULL),
-		    RLK_GRANTED);
+		    RLK_DONE);
 		assert_done(
 		    rlk_bell_wait(commit, &parts[i].request, 0, &turn, &err));
 	}

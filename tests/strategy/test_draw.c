@@ -72,7 +72,7 @@ EACH("a single one draws with its row")
 		struct rlk_part part = ask_for_both(name);
 
 		parts_run_all(0, &part, 1);
-		assert_int_equal(part.verdict, RLK_GRANTED);
+		assert_int_equal(part.verdict, RLK_DONE);
 		assert_true(part.token > last);
 		last = part.token;
 		assert_true(part.token == token_row(name));
@@ -86,7 +86,7 @@ EACH("a single one draws with its row")
 		part.answered = false;
 		part.request.bell = false;
 		parts_run_all(0, &part, 1);
-		assert_int_equal(part.verdict, RLK_GRANTED);
+		assert_int_equal(part.verdict, RLK_DONE);
 		part.holder.bell = takes_bells();
 		end_both(&part);
 	}
@@ -108,7 +108,7 @@ EACH("a single one that overtakes a line sees it")
 	assert_true(turn.got);
 	part = ask_for_both(name);
 	parts_run_all(0, &part, 1);
-	assert_int_equal(part.verdict, RLK_GRANTED);
+	assert_int_equal(part.verdict, RLK_DONE);
 	assert_true(part.token > 0);
 	assert_true(part.holder.line);
 	assert_false(part.holder.bell);
@@ -167,7 +167,7 @@ EACH("a single one that cannot draw leaves nothing open")
 	parts_unguard(guard);
 	/* What comes next commits by itself. */
 	assert_int_equal(ground_ask(0, &part.request, RLK_ASK_FIRST, NULL),
-			 RLK_GRANTED);
+			 RLK_DONE);
 	assert_int_equal(parts_rows(name), 1);
 	part.holder.bell = takes_bells();
 	end_both(&part);

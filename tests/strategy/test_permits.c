@@ -43,11 +43,11 @@ CASE_ON("slots are told, and within the number", GROUND_PERMITS)
 	struct some c = some_of(1, name, 5, 2);
 	unsigned int seen = 0;
 
-	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_DONE);
 	assert_int_equal(has_slots(&a), 3);
 	assert_int_equal(ask(1, &b, NULL), RLK_HELD);
 	assert_int_equal(rows_of(name), 3);
-	assert_int_equal(ask(1, &c, NULL), RLK_GRANTED);
+	assert_int_equal(ask(1, &c, NULL), RLK_DONE);
 	for (unsigned int i = 0; i < 3; i++)
 		seen |= 1u << a.slots[i];
 	for (unsigned int i = 0; i < 2; i++)
@@ -55,7 +55,7 @@ CASE_ON("slots are told, and within the number", GROUND_PERMITS)
 	assert_int_equal(seen, 0x3e);
 	/* Asked again, as after a lost answer, it is the same. */
 	memset(a.slots, 0, sizeof(a.slots));
-	assert_int_equal(ask(1, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(1, &a, NULL), RLK_DONE);
 	assert_int_equal(has_slots(&a), 3);
 	release(&a);
 	release(&c);
@@ -71,7 +71,7 @@ CASE_ON("slots are chosen at random", GROUND_PERMITS)
 	for (int i = 0; i < 1000 && seen != 0x1fe; i++) {
 		struct some some = some_of(0, name, 8, 1);
 
-		assert_int_equal(ask(0, &some, NULL), RLK_GRANTED);
+		assert_int_equal(ask(0, &some, NULL), RLK_DONE);
 		seen |= 1u << some.slots[0];
 		release(&some);
 	}
@@ -83,12 +83,12 @@ CASE_ON("what is there in part is given back", GROUND_PERMITS)
 	const char *name = test_name("part");
 	struct some a = some_of(0, name, 5, 3);
 
-	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_DONE);
 	remove_slot(&a, 1);
 	assert_false(ground_confirm(1, &a.request));
-	assert_int_equal(ask(0, &a, NULL), RLK_AGAIN);
+	assert_true(rlk_fault_passes(ask(0, &a, NULL)));
 	assert_int_equal(rows_of(name), 0);
-	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_DONE);
 	remove_slot(&a, 2);
 	a.request.slots = a.slots;
 	assert_false(ground_release(0, &a.request));
@@ -118,7 +118,7 @@ CASE_ON("what was not asked for yet needs no release", GROUND_PERMITS)
 
 struct question {
 	struct some *some;
-	enum rlk_verdict verdict;
+	enum rlk_fault verdict;
 };
 
 static void *run_question(void *arg)
@@ -131,9 +131,9 @@ static void *run_question(void *arg)
 
 /* Ask while a transaction has done @statement, which commits when the INSERT is
  * under way: then the look was before that. */
-static enum rlk_verdict ask_beside(struct some *some, const char *statement,
-				   void (*meanwhile)(struct test_sql *other,
-						     const char *name))
+static enum rlk_fault ask_beside(struct some *some, const char *statement,
+				 void (*meanwhile)(struct test_sql *other,
+						   const char *name))
 {
 	struct question question = { .some = some };
 	struct test_sql *other = test_sql_open();
@@ -160,9 +160,9 @@ static enum rlk_verdict ask_beside(struct some *some, const char *statement,
 }
 
 /* A slot, which the INSERT takes last, is another's. */
-static enum rlk_verdict ask_beside_a_row(
-    struct some *some,
-    void (*meanwhile)(struct test_sql *other, const char *name))
+static enum rlk_fault ask_beside_a_row(struct some *some,
+				       void (*meanwhile)(struct test_sql *other,
+							 const char *name))
 {
 	char statement[512];
 
@@ -176,7 +176,7 @@ static enum rlk_verdict ask_beside_a_row(
 
 static void make(struct some *some)
 {
-	assert_int_equal(ask(0, some, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, some, NULL), RLK_DONE);
 	release(some);
 }
 
@@ -193,7 +193,7 @@ CASE_ON("of two who want one slot at one moment one makes nothing",
 	struct some a = some_of(0, name, 3, 3);
 
 	make(&a);
-	assert_int_equal(ask_beside_a_row(&a, NULL), RLK_AGAIN);
+	assert_true(rlk_fault_passes(ask_beside_a_row(&a, NULL)));
 	assert_int_equal(rows_of(name), 1);
 	assert_int_equal(ask(0, &a, NULL), RLK_HELD);
 	remove_rows(name);
@@ -209,12 +209,12 @@ CASE_ON("what was begun by another number makes nothing", GROUND_PERMITS)
 	make(&a);
 	snprintf(statement, sizeof(statement),
 		 "UPDATE lock_permits SET permits = 2 WHERE name = '%s'", name);
-	assert_int_equal(ask_beside(&a, statement, NULL), RLK_AGAIN);
+	assert_true(rlk_fault_passes(ask_beside(&a, statement, NULL)));
 	assert_int_equal(rows_of(name), 0);
 	assert_int_equal(rlk_strategy_permits.acquire(ground->conns[0],
 						      &a.request, RLK_ASK_FIRST,
 						      &holder, &err),
-			 RLK_FAILURE);
+			 RLK_REFUSED);
 	assert_code(err.code, ROWLOCK_EINVAL, &err);
 	assert_non_null(strstr(err.message, "has 2 permits"));
 	assert_int_equal(rows_of(name), 0);
@@ -258,7 +258,8 @@ CASE_ON("a number is not changed while a request makes its rows",
 	struct rlk_conn *hasty = be_patient();
 
 	make(&a);
-	assert_int_equal(ask_beside_a_row(&a, await_locked_number), RLK_AGAIN);
+	assert_true(
+	    rlk_fault_passes(ask_beside_a_row(&a, await_locked_number)));
 	be_hasty(hasty);
 	remove_rows(name);
 }
@@ -285,11 +286,11 @@ CASE_ON("a number that comes back lets nobody in beside who came",
 	snprintf(statement, sizeof(statement),
 		 "UPDATE lock_permits SET permits = 3 WHERE name = '%s'", name);
 	make(&all);
-	assert_int_equal(ask_beside(&all, statement, come_above), RLK_AGAIN);
+	assert_true(rlk_fault_passes(ask_beside(&all, statement, come_above)));
 	assert_int_equal(rows_of(name), 1);
 	assert_int_equal(ask(0, &all, NULL), RLK_HELD);
 	/* With it there is room for two. */
-	assert_int_equal(ask(0, &few, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &few, NULL), RLK_DONE);
 	assert_int_equal(few.slots[0] + few.slots[1], 3);
 	be_hasty(hasty);
 	remove_rows(name);
@@ -313,19 +314,19 @@ CASE_ON("who stands in line is not overtaken", GROUND_PERMITS)
 	struct some a = some_of(0, name, 3, 1);
 	struct some b = some_of(1, name, 3, 1);
 
-	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_DONE);
 	stand_in_line(&a);
 	assert_int_equal(ask(1, &b, NULL), RLK_HELD);
 	b.request.passes_line = true;
-	assert_int_equal(ask(1, &b, NULL), RLK_GRANTED);
+	assert_int_equal(ask(1, &b, NULL), RLK_DONE);
 	release(&b);
 	release(&a);
 	/* The one that has the bell is the first. */
-	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_DONE);
 	release(&a);
 	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err));
 	b.request.passes_line = false;
-	assert_int_equal(ask(1, &b, NULL), RLK_GRANTED);
+	assert_int_equal(ask(1, &b, NULL), RLK_DONE);
 	release(&b);
 }
 
@@ -339,15 +340,15 @@ CASE_ON("a slot that is free is taken unseen", GROUND_PERMITS)
 	make(&a);
 	for (unsigned int slot = 1; slot <= 5; slot++) {
 		a.request.guess = slot;
-		assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+		assert_int_equal(ask(0, &a, NULL), RLK_DONE);
 		assert_int_equal(a.slots[0], slot);
 		assert_int_equal(has_slots(&a), 1);
 		release(&a);
 	}
-	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_DONE);
 	/* Asked again, as after a lost answer, it is the same. */
 	a.slots[0] = 0;
-	assert_int_equal(ask(1, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(1, &a, NULL), RLK_DONE);
 	assert_int_equal(a.slots[0], 5);
 	assert_int_equal(rows_of(name), 1);
 	release(&a);
@@ -364,12 +365,12 @@ CASE_ON("a wrong guess makes nothing", GROUND_PERMITS)
 	make(&a);
 	have(name, 2);
 	a.request.guess = 2;
-	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_DONE);
 	assert_int_equal(a.slots[0], 1);
 	assert_int_equal(rows_of(name), 2);
 	release(&a);
 	a.request.guess = 3;
-	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_DONE);
 	assert_int_equal(a.slots[0], 1);
 	release(&a);
 	more.request.slots = more.slots;
@@ -377,7 +378,7 @@ CASE_ON("a wrong guess makes nothing", GROUND_PERMITS)
 	assert_int_equal(
 	    rlk_strategy_permits.acquire(ground->conns[0], &more.request,
 					 RLK_ASK_FIRST, &holder, &err),
-	    RLK_FAILURE);
+	    RLK_REFUSED);
 	assert_code(err.code, ROWLOCK_EINVAL, &err);
 	assert_int_equal(rows_of(name), 1);
 	remove_rows(name);
@@ -395,7 +396,7 @@ CASE_ON("who guesses overtakes nobody", GROUND_PERMITS)
 	assert_int_equal(ask(1, &b, NULL), RLK_HELD);
 	assert_int_equal(rows_of(name), 0);
 	a.request.guess = 2;
-	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_DONE);
 	assert_int_equal(a.slots[0], 2);
 	release(&a);
 	assert_done(rlk_bell_ring(ground->conns[0], &a.request, &err));
@@ -472,8 +473,8 @@ CASE_ON("of those who keep it out the dead is told", GROUND_PERMITS)
 	struct some c = some_of(0, name, 4, 1);
 	struct rlk_holder holder = { 0 };
 
-	assert_int_equal(ask(0, &a, NULL), RLK_GRANTED);
-	assert_int_equal(ask(1, &b, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &a, NULL), RLK_DONE);
+	assert_int_equal(ask(1, &b, NULL), RLK_DONE);
 	/* The one that ends first, before it is dead. */
 	test_sql(ground->sql,
 		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6) + "
@@ -531,8 +532,7 @@ CASE_ON("what is in use above the number counts, too", GROUND_PERMITS)
 				bool enough = count <= cases[i].free;
 
 				assert_int_equal(ask(0, &some, NULL),
-						 enough ? RLK_GRANTED
-							: RLK_HELD);
+						 enough ? RLK_DONE : RLK_HELD);
 				if (!enough)
 					continue;
 				if (some.slots[count - 1] > last)

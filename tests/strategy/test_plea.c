@@ -43,7 +43,7 @@ static void is_heard_by_releases_of(unsigned int count)
 	struct some some = some_of(1, name, 4, 4);
 
 	for (int round = 0; round < 2; round++) {
-		assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
+		assert_int_equal(ask(0, &had, NULL), RLK_DONE);
 		plead(&some);
 		assert_false(has_room(&some));
 		release(&had);
@@ -73,7 +73,7 @@ CASE_ON("release that nobody pleads with is one statement", GROUND_PERMITS)
 
 	plead(&some);
 	stop_pleading(&some);
-	assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &had, NULL), RLK_DONE);
 	release(&had);
 	assert_int_equal(rows_of(name), 0);
 	assert_false(is_heard(&some));
@@ -86,7 +86,7 @@ CASE_ON("release of permits that are gone in part tells it", GROUND_PERMITS)
 	const char *name = test_name("part");
 	struct some had = some_of(0, name, 4, 3);
 
-	assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &had, NULL), RLK_DONE);
 	remove_slot(&had, 1);
 	assert_false(ground_release(0, &had.request));
 	assert_int_equal(rows_of(name), 0);
@@ -109,7 +109,7 @@ CASE_ON("nobody waits for more than there are", GROUND_PERMITS)
 	struct some had = some_of(0, name, 4, 2);
 	struct some some = some_of(1, name, 4, 3);
 
-	assert_int_equal(ask(0, &had, NULL), RLK_GRANTED);
+	assert_int_equal(ask(0, &had, NULL), RLK_DONE);
 	assert_false(has_room(&some));
 	assert_done(rlk_permits_set(ground->beside, name, 2, &err));
 	assert_true(has_room(&some));

@@ -15,7 +15,7 @@
 static void take(int who, const struct rlk_request *request)
 {
 	assert_int_equal(ground_ask(who, request, RLK_ASK_FIRST, NULL),
-			 RLK_GRANTED);
+			 RLK_DONE);
 }
 
 /* Ask to wait, and let it stand in the server's line. */
@@ -27,7 +27,7 @@ static void stand_in_line(struct rlk_conn *conn,
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + SHORT_MS);
 	assert_int_equal(ground->strategy->acquire(conn, request, RLK_ASK_WAIT,
 						   &holder, &err),
-			 RLK_WAITING);
+			 RLK_PENDING);
 	rlk_conn_set_until(conn, rlk_conn_now(conn) + GROUND_UNTIL_MS);
 }
 
@@ -50,7 +50,7 @@ ROW("an absent row is never a grant")
 		assert_int_equal(ground->strategy->acquire(ground->conns[0], &a,
 							   asks[i], &holder,
 							   &err),
-				 RLK_GRANTED);
+				 RLK_DONE);
 		assert_true(ground_release(0, &a));
 	}
 }
@@ -87,7 +87,7 @@ ROW("a waiter is granted when the holder gives up")
 		assert_true(ground_release(one, &a));
 		assert_int_equal(
 		    ground->strategy->resume(ground->conns[!one], &err),
-		    RLK_GRANTED);
+		    RLK_DONE);
 		assert_int_equal(ground_ask(one, &a, RLK_ASK_FIRST, NULL),
 				 RLK_HELD);
 		assert_true(ground_release(!one, &b));
@@ -102,7 +102,7 @@ ROW("a hold ends with its connection")
 	stand_in_line(ground->conns[1], &b);
 	ground->conns[0] = rlk_conn_close(ground->conns[0]);
 	assert_int_equal(ground->strategy->resume(ground->conns[1], &err),
-			 RLK_GRANTED);
+			 RLK_DONE);
 	assert_true(ground_release(1, &b));
 }
 
@@ -115,8 +115,8 @@ ROW("a question is taken back by a kill")
 	stand_in_line(ground->conns[1], &b);
 	rlk_conn_mark(ground->conns[1], &mark);
 	assert_done(rlk_conn_kill_query(ground->beside, &mark, &err));
-	assert_int_equal(ground->strategy->resume(ground->conns[1], &err),
-			 RLK_AGAIN);
+	assert_true(
+	    rlk_fault_passes(ground->strategy->resume(ground->conns[1], &err)));
 	assert_true(rlk_conn_usable(ground->conns[1]));
 	/* It stands in no line any more. */
 	assert_true(ground_release(0, &a));
@@ -151,12 +151,12 @@ ROW("an interrupt ends a wait")
 	rlk_conn_interrupt(ground->conns[1]);
 	assert_int_equal(ground->strategy->acquire(ground->conns[1], &b,
 						   RLK_ASK_WAIT, &holder, &err),
-			 RLK_WAITING);
+			 RLK_PENDING);
 	rlk_conn_set_until(ground->conns[1],
 			   rlk_conn_now(ground->conns[1]) + GROUND_UNTIL_MS);
 	assert_true(ground_release(0, &a));
 	assert_int_equal(ground->strategy->resume(ground->conns[1], &err),
-			 RLK_GRANTED);
+			 RLK_DONE);
 	assert_true(ground_release(1, &b));
 }
 
@@ -169,7 +169,7 @@ ROW("a slice of waiting ends by the server")
 	assert_int_equal(ground_ask(1, &b, RLK_ASK_WAIT, NULL), RLK_WAITED);
 	assert_true(rlk_conn_usable(ground->conns[1]));
 	assert_true(ground_release(0, &a));
-	assert_int_equal(ground_ask(1, &b, RLK_ASK_WAIT, NULL), RLK_GRANTED);
+	assert_int_equal(ground_ask(1, &b, RLK_ASK_WAIT, NULL), RLK_DONE);
 	assert_true(ground_release(1, &b));
 }
 
@@ -261,7 +261,7 @@ ROW("a try behind DDL does not name a holder")
 	struct rlk_request c = ground_request(1, a.name);
 	struct test_sql *ddl = test_sql_open();
 	uint64_t began = test_now_ns();
-	enum rlk_verdict verdicts[2];
+	enum rlk_fault verdicts[2];
 	struct rlk_holder holder;
 	pthread_t thread;
 
@@ -280,8 +280,8 @@ ROW("a try behind DDL does not name a holder")
 	assert_true(ground_release(0, &a));
 	pthread_join(thread, NULL);
 	test_sql_end(ddl);
-	assert_int_equal(verdicts[0], RLK_FAILURE);
-	assert_int_equal(verdicts[1], RLK_FAILURE);
+	assert_int_equal(verdicts[0], RLK_REFUSED);
+	assert_int_equal(verdicts[1], RLK_REFUSED);
 	assert_int_equal(err.code, ROWLOCK_EDB);
 	assert_int_equal(err.mysql, 1205);
 	assert_non_null(strstr(err.message, "table business_lock"));

@@ -89,8 +89,7 @@ ROW("an interrupted wait leaves the connection as it was")
 	test_sql(ground->sql,
 		 "SELECT 1 FROM business_lock WHERE name = '%s' FOR UPDATE",
 		 scene.name);
-	assert_int_equal(rlk_row_in_acquire(&in, true, &err),
-			 RLK_ROW_IN_INTERRUPTED);
+	assert_int_equal(rlk_row_in_acquire(&in, true, &err), RLK_KILLED);
 	assert_true(scene.killed);
 	assert_false(scene.asked_again);
 	assert_int_equal(mysql_query(scene.application, "DO 1"), 0);

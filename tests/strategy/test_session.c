@@ -71,8 +71,7 @@ static bool sweep_expired(const struct rlk_request *request)
 
 static void take(const struct rlk_request *request)
 {
-	assert_int_equal(ground_ask(0, request, RLK_ASK_FIRST, NULL),
-			 RLK_GRANTED);
+	assert_int_equal(ground_ask(0, request, RLK_ASK_FIRST, NULL), RLK_DONE);
 }
 
 LEASE("a beat moves the end and counts")

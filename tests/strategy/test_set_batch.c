@@ -36,7 +36,7 @@ CASE_ON("sets without a common name are all granted", GROUND_SETS)
 	}
 	parts_run_all(0, parts, 4);
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(parts[i].verdict, RLK_GRANTED);
+		assert_int_equal(parts[i].verdict, RLK_DONE);
 		assert_int_equal(sets_rows(&trios[i], parts[i].request.attempt),
 				 3);
 	}
@@ -64,14 +64,14 @@ CASE_ON("of two that share a name one is granted", GROUND_SETS)
 			granted = &parts[i];
 	}
 	/* All can be had but both pairs; and the last name, before it. */
-	assert_int_equal(granted->verdict, RLK_GRANTED);
+	assert_int_equal(granted->verdict, RLK_DONE);
 	assert_int_equal(held->verdict, RLK_HELD);
 	assert_true(held->holder.known);
 	assert_int_equal(sets_rows(&trio, held->request.attempt), 0);
 	assert_int_equal(sets_rows(&trio, granted->request.attempt), 2);
 	assert_int_equal(sets_rows(&trio, 0), 3);
 	for (int i = 0; i < 3; i++)
-		if (parts[i].verdict == RLK_GRANTED)
+		if (parts[i].verdict == RLK_DONE)
 			release_all(&parts[i], 1);
 }
 
@@ -96,7 +96,7 @@ CASE_ON("many that share a name exclude each other", GROUND_SETS)
 			assert_true(parts[i].not_made);
 			continue;
 		}
-		if (parts[i].verdict != RLK_GRANTED) {
+		if (parts[i].verdict != RLK_DONE) {
 			assert_int_equal(parts[i].verdict, RLK_HELD);
 			continue;
 		}
@@ -105,7 +105,7 @@ CASE_ON("many that share a name exclude each other", GROUND_SETS)
 	}
 	assert_int_equal(granted, 1);
 	for (int i = 0; i < 12; i++)
-		if (parts[i].answered && parts[i].verdict == RLK_GRANTED)
+		if (parts[i].answered && parts[i].verdict == RLK_DONE)
 			release_all(&parts[i], 1);
 }
 
@@ -121,7 +121,7 @@ CASE_ON("what is given back can be had at once", GROUND_SETS)
 	parts_run_all(0, parts, 2);
 	for (int i = 0; i < 2; i++)
 		if (parts[i].act == RLK_ACT_ACQUIRE) {
-			assert_int_equal(parts[i].verdict, RLK_GRANTED);
+			assert_int_equal(parts[i].verdict, RLK_DONE);
 			assert_int_equal(
 			    sets_rows(&trio, parts[i].request.attempt), 3);
 			release_all(&parts[i], 1);
@@ -144,7 +144,7 @@ CASE_ON("whose names are held is told by whom", GROUND_SETS)
 	assert_true(parts[0].holder.attempt == one.attempt);
 	assert_int_equal(parts[0].holder.which, 1);
 	assert_int_equal(sets_rows(&held, 0), 1);
-	assert_int_equal(parts[1].verdict, RLK_GRANTED);
+	assert_int_equal(parts[1].verdict, RLK_DONE);
 	release_all(&parts[1], 1);
 	/* And who asks again is not told. */
 	parts[0].answered = false;
@@ -172,7 +172,7 @@ CASE_ON("what was made before is granted", GROUND_SETS)
 	parts[0].answered = parts[1].answered = false;
 	assert_done(parts_run(0, parts, 2, &err));
 	assert_true(parts[0].answered);
-	assert_int_equal(parts[0].verdict, RLK_GRANTED);
+	assert_int_equal(parts[0].verdict, RLK_DONE);
 	assert_false(parts[1].answered);
 	assert_false(parts[1].not_made);
 	/* Nor is it given back as if it were whole. */
@@ -197,7 +197,7 @@ CASE_ON("a race that is lost is asked for again", GROUND_SETS)
 	parts[1] = parts_ask(1, twice);
 	parts_run_all(0, parts, 2);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(parts[i].verdict, RLK_AGAIN);
+		assert_true(rlk_fault_passes(parts[i].verdict));
 	assert_int_equal(sets_rows(&trio, 0), 0);
 }
 
@@ -220,10 +220,10 @@ CASE_ON("leases and sets go in one packet", GROUND_SETS)
 	parts[4] = parts_of(RLK_ACT_DRAW, &drawn.request);
 	parts[4].request.which = 1;
 	parts_run_all(0, parts, 5);
-	assert_int_equal(parts[0].verdict, RLK_GRANTED);
+	assert_int_equal(parts[0].verdict, RLK_DONE);
 	assert_int_equal(parts[1].verdict, RLK_HELD);
 	assert_true(parts[1].holder.known);
-	assert_int_equal(parts[2].verdict, RLK_GRANTED);
+	assert_int_equal(parts[2].verdict, RLK_DONE);
 	assert_int_equal(sets_rows(&one, parts[0].request.attempt), 2);
 	assert_int_equal(sets_rows(&one, parts[1].request.attempt), 0);
 	assert_int_equal(sets_rows(&one, parts[2].request.attempt), 1);
@@ -250,7 +250,7 @@ CASE_ON("a lease and a set of its name exclude each other", GROUND_SETS)
 
 	parts_run_all(0, parts, 3);
 	for (int i = 0; i < 3; i++) {
-		if (parts[i].verdict == RLK_GRANTED) {
+		if (parts[i].verdict == RLK_DONE) {
 			granted++;
 			release_all(&parts[i], 1);
 			continue;

@@ -51,7 +51,7 @@ static void take(int who, const char *word, struct rlk_dead_lease *leases,
 		    ground_request(who, parts_name(word, from + i));
 
 		assert_int_equal(ground_ask(who, &request, RLK_ASK_FIRST, NULL),
-				 RLK_GRANTED);
+				 RLK_DONE);
 		leases[i] =
 		    (struct rlk_dead_lease){ request.name, request.attempt };
 	}

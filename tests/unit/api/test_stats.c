@@ -108,7 +108,7 @@ FAKE("an acquire that is not granted is counted by its end")
 	assert_code(fake_pass_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	fake_always(FAKE_ACQUIRE,
 		    (struct fake_answer){
-			.given = true, .skip = true, .result = RLK_FAILURE });
+			.given = true, .skip = true, .result = RLK_REFUSED });
 	assert_true(rowlock_acquire(lock, 0, NULL) < 0);
 	stats = stats_of(client);
 	assert_int_equal(stats.busy, 1);

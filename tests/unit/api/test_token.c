@@ -420,7 +420,7 @@ FAKE("a grant that comes too late for its token is given back")
 				   });
 	fake_next(FAKE_RESUME, (struct fake_answer){ .creep_ms = 35,
 						     .given = true,
-						     .result = RLK_GRANTED });
+						     .result = RLK_DONE });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, 500);
 	fake_await(FAKE_ACQUIRE, 1);
 	fake_advance(500);

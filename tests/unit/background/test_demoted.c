@@ -15,7 +15,7 @@ static const struct fake_answer read_only = { .given = true,
 					      .code = ROWLOCK_EREADONLY };
 static const struct fake_answer says_read_only = { .given = true,
 						   .skip = true,
-						   .result = RLK_FAILURE,
+						   .result = RLK_REFUSED,
 						   .code = ROWLOCK_EREADONLY };
 
 /* Somebody's try is refused. */

@@ -96,8 +96,7 @@ CASE("a guard unlocks by leaving its block")
 
 	rlk_mutex_init(&mutex);
 	for (int i = 0; i < 2; i++) {
-		_cleanup_(rlk_unguardp) struct rlk_mutex *guard =
-		    rlk_guard(&mutex);
+		_guard_ struct rlk_mutex *guard = rlk_guard(&mutex);
 
 		(void) guard;
 		assert_int_not_equal(pthread_mutex_trylock(&mutex.mutex), 0);

@@ -22,10 +22,10 @@ static struct fake_call call_of(const struct rlk_request *request)
 	return call;
 }
 
-static enum rlk_verdict stand(struct rlk_conn *conn,
-			      const struct rlk_request *request,
-			      enum rlk_ask ask, struct rlk_holder *ret_holder,
-			      struct rowlock_errinfo *reterr)
+static enum rlk_fault stand(struct rlk_conn *conn,
+			    const struct rlk_request *request, enum rlk_ask ask,
+			    struct rlk_holder *ret_holder,
+			    struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_STAND, .conn = conn };
 	struct fake_call call = call_of(request);
@@ -33,7 +33,7 @@ static enum rlk_verdict stand(struct rlk_conn *conn,
 	(void) ask;
 	*ret_holder = (struct rlk_holder){ 0 };
 	world_begin(&op, &call);
-	return world_verdict(&op, RLK_GRANTED, reterr);
+	return world_verdict(&op, RLK_DONE, reterr);
 }
 
 static enum rlk_fault leave(struct rlk_conn *conn,
@@ -49,7 +49,6 @@ static enum rlk_fault leave(struct rlk_conn *conn,
 
 const struct rlk_strategy rlk_strategy_candidate = {
 	.name = "lease",
-	.needs_session = true,
 	.many = true,
 	.acquire = stand,
 	.release = leave,

@@ -101,10 +101,10 @@ enum fake_op {
 
 /** What becomes of one call. All zeros: what the model says. */
 struct fake_answer {
-	bool skip;  /* the server does not execute it */
-	bool given; /* the answer is .result, whatever the server did */
-	int result; /* enum rlk_fault or rlk_verdict; FAKE_GET: ROWLOCK_E* */
-	int code;   /* in the error; 0: what fits .result */
+	bool skip;          /* the server does not execute it */
+	bool given;         /* the answer is .result, whatever the server did */
+	int result;         /* enum rlk_fault; FAKE_GET: ROWLOCK_E* */
+	int code;           /* in the error; 0: what fits .result */
 	unsigned int mysql; /* in the error; 0: 1 */
 	unsigned int half;  /* FAKE_BATCH: so many parts, by name, are executed
 			       and answered, and the others are neither */

@@ -245,23 +245,23 @@ enum rlk_fault world_resume(struct rlk_conn *conn,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
-enum rlk_verdict world_verdict(struct world_op *op, enum rlk_verdict verdict,
-			       struct rowlock_errinfo *reterr)
+enum rlk_fault world_verdict(struct world_op *op, enum rlk_fault verdict,
+			     struct rowlock_errinfo *reterr)
 {
 	if (op->answer.given)
-		verdict = (enum rlk_verdict) op->answer.result;
+		verdict = (enum rlk_fault) op->answer.result;
 	if (op->pending)
-		verdict = RLK_WAITING;
+		verdict = RLK_PENDING;
 	if (op->dead)
-		verdict = RLK_UNCLEAR;
-	if (op->conn && verdict == RLK_UNCLEAR)
+		verdict = RLK_UNKNOWN;
+	if (op->conn && verdict == RLK_UNKNOWN)
 		op->conn->dead = true;
-	if (op->conn && verdict == RLK_WAITING)
+	if (op->conn && verdict == RLK_PENDING)
 		op->conn->outstanding = true;
 	note_code(op);
 	pass(op);
-	if (verdict == RLK_UNCLEAR || verdict == RLK_FAILURE)
-		rlk_fail_db(reterr, code_of(op, verdict == RLK_UNCLEAR), 1,
+	if (verdict == RLK_UNKNOWN || verdict == RLK_REFUSED)
+		rlk_fail_db(reterr, code_of(op, verdict == RLK_UNKNOWN), 1,
 			    "operation %d: verdict %d", op->op, verdict);
 	return verdict;
 }

@@ -55,8 +55,8 @@ static void describe(const struct world_lease *lease, bool looked,
 	holder->ttl_ms = session->ttl_ms;
 }
 
-static enum rlk_verdict insert(const struct rlk_request *request,
-			       enum rlk_ask ask, struct rlk_holder *ret_holder)
+static enum rlk_fault insert(const struct rlk_request *request,
+			     enum rlk_ask ask, struct rlk_holder *ret_holder)
 {
 	struct world_lease *lease = world_lease(request->name);
 
@@ -68,12 +68,12 @@ static enum rlk_verdict insert(const struct rlk_request *request,
 		if (request->max_hold_ms)
 			lease->max_until_ms =
 			    rlk_after(fake_now(), request->max_hold_ms);
-		return RLK_GRANTED;
+		return RLK_DONE;
 	}
 	if (ask == RLK_ASK_AGAIN)
 		return RLK_HELD;
 	if (lease->attempt == request->attempt)
-		return RLK_GRANTED;
+		return RLK_DONE;
 	describe(lease, false, ret_holder);
 	return RLK_HELD;
 }
@@ -86,14 +86,14 @@ static void take_bell(const struct rlk_conn *conn,
 	holder->line = !holder->bell;
 }
 
-static enum rlk_verdict lease_acquire(struct rlk_conn *conn,
-				      const struct rlk_request *request,
-				      enum rlk_ask ask,
-				      struct rlk_holder *ret_holder,
-				      struct rowlock_errinfo *reterr)
+static enum rlk_fault lease_acquire(struct rlk_conn *conn,
+				    const struct rlk_request *request,
+				    enum rlk_ask ask,
+				    struct rlk_holder *ret_holder,
+				    struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_ACQUIRE, .conn = conn };
-	enum rlk_verdict verdict = RLK_AGAIN;
+	enum rlk_fault verdict = RLK_CONFLICT;
 	struct fake_call call = call_of(request);
 
 	call.ask = ask;
@@ -102,7 +102,7 @@ static enum rlk_verdict lease_acquire(struct rlk_conn *conn,
 	if (world_begin(&op, &call)) {
 		verdict = insert(request, ask, ret_holder);
 		if (request->bell && ask == RLK_ASK_FIRST &&
-		    verdict == RLK_GRANTED)
+		    verdict == RLK_DONE)
 			take_bell(conn, request, ret_holder);
 	}
 	return world_verdict(&op, verdict, reterr);
@@ -187,7 +187,7 @@ static void execute_rest(const struct rlk_conn *conn, struct rlk_part *part)
 {
 	const struct rlk_request *request = &part->request;
 
-	if (part->act != RLK_ACT_ACQUIRE || part->verdict != RLK_GRANTED ||
+	if (part->act != RLK_ACT_ACQUIRE || part->verdict != RLK_DONE ||
 	    !request->draw)
 		return;
 	part->token = ++world.tables.token;
@@ -328,28 +328,28 @@ static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 /* ----------------------------------------------------------------- row */
 
 /* Wait as the server does: until it is free, or the caller has enough. */
-static enum rlk_verdict wait_for_row(struct rlk_conn *conn,
-				     const struct world_row *row)
+static enum rlk_fault wait_for_row(struct rlk_conn *conn,
+				   const struct world_row *row)
 {
 	while (row->conn && row->conn != conn->id) {
 		if (conn->interrupted || fake_now() >= conn->until_ms)
-			return RLK_WAITING;
+			return RLK_PENDING;
 		if (!world_wait(conn->until_ms)) {
 			fake_problem("'%s' was never unlocked", row->name);
-			return RLK_WAITING;
+			return RLK_PENDING;
 		}
 	}
-	return RLK_GRANTED;
+	return RLK_DONE;
 }
 
-static enum rlk_verdict row_acquire(struct rlk_conn *conn,
-				    const struct rlk_request *request,
-				    enum rlk_ask ask,
-				    struct rlk_holder *ret_holder,
-				    struct rowlock_errinfo *reterr)
+static enum rlk_fault row_acquire(struct rlk_conn *conn,
+				  const struct rlk_request *request,
+				  enum rlk_ask ask,
+				  struct rlk_holder *ret_holder,
+				  struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_ACQUIRE, .conn = conn };
-	enum rlk_verdict verdict = RLK_AGAIN;
+	enum rlk_fault verdict = RLK_CONFLICT;
 	struct fake_call call = call_of(request);
 	bool execute;
 
@@ -364,24 +364,23 @@ static enum rlk_verdict row_acquire(struct rlk_conn *conn,
 		else if (ask == RLK_ASK_WAIT)
 			verdict = wait_for_row(conn, row);
 		else
-			verdict = row->conn && row->conn != conn->id
-				      ? RLK_HELD
-				      : RLK_GRANTED;
-		if (verdict == RLK_GRANTED)
+			verdict = row->conn && row->conn != conn->id ? RLK_HELD
+								     : RLK_DONE;
+		if (verdict == RLK_DONE)
 			row->conn = conn->id;
 	}
 	return world_verdict(&op, verdict, reterr);
 }
 
-static enum rlk_verdict row_resume(struct rlk_conn *conn,
-				   struct rowlock_errinfo *reterr)
+static enum rlk_fault row_resume(struct rlk_conn *conn,
+				 struct rowlock_errinfo *reterr)
 {
 	struct world_op op = { .op = FAKE_RESUME, .conn = conn };
 	struct fake_call call = { .attempt = 0 };
 
 	if (world_begin(&op, &call))
 		conn->outstanding = false;
-	return world_verdict(&op, RLK_AGAIN, reterr);
+	return world_verdict(&op, RLK_CONFLICT, reterr);
 }
 
 static enum rlk_fault row_make(struct rlk_conn *conn,
@@ -443,7 +442,6 @@ static enum rlk_fault row_draw(struct rlk_conn *conn,
 /* A set is one more name. */
 const struct rlk_strategy rlk_strategy_set = {
 	.name = "lease",
-	.needs_session = true,
 	.acquire = lease_acquire,
 	.release = lease_release,
 	.confirm = lease_confirm,
@@ -455,7 +453,6 @@ const struct rlk_strategy *rlk_strategy(enum rowlock_strategy which)
 {
 	static const struct rlk_strategy lease = {
 		.name = "lease",
-		.needs_session = true,
 		.bells = true,
 		.acquire = lease_acquire,
 		.release = lease_release,

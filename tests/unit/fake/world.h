@@ -164,8 +164,8 @@ void world_hold_back(struct world_op *op);
 enum rlk_fault world_fault(struct world_op *op, enum rlk_fault fault,
 			   struct rowlock_errinfo *reterr);
 /** The same for a verdict. */
-enum rlk_verdict world_verdict(struct world_op *op, enum rlk_verdict verdict,
-			       struct rowlock_errinfo *reterr);
+enum rlk_fault world_verdict(struct world_op *op, enum rlk_fault verdict,
+			     struct rowlock_errinfo *reterr);
 
 /* The parts that start anew with each test. */
 void world_script_reset(void);

@@ -381,7 +381,7 @@ FAKE("what may have been granted is not left behind")
 	/* And from then on the server refuses. */
 	fake_always(FAKE_ACQUIRE,
 		    (struct fake_answer){
-			.given = true, .skip = true, .result = RLK_FAILURE });
+			.given = true, .skip = true, .result = RLK_REFUSED });
 	leader_goes();
 	hear_all(ROWLOCK_EDB);
 	for (int i = 0; i < MANY; i++) {
@@ -411,7 +411,7 @@ FAKE("what was refused leaves nothing behind")
 		fake_next(FAKE_ACQUIRE,
 			  (struct fake_answer){ .given = true,
 						.skip = true,
-						.result = RLK_FAILURE });
+						.result = RLK_REFUSED });
 	leader_goes();
 	hear_all(ROWLOCK_EDB);
 	/* One that is in doubt is cleaned up after them. */

@@ -20,11 +20,11 @@ FAKE("what is free at the deadline is taken from a ghost")
 
 /* As permits are asked for: who asks is refused as long as others stand in
  * line. */
-static enum rlk_verdict ask_behind_the_line(struct rlk_conn *conn,
-					    const struct rlk_request *request,
-					    enum rlk_ask ask,
-					    struct rlk_holder *ret_holder,
-					    struct rowlock_errinfo *reterr)
+static enum rlk_fault ask_behind_the_line(struct rlk_conn *conn,
+					  const struct rlk_request *request,
+					  enum rlk_ask ask,
+					  struct rlk_holder *ret_holder,
+					  struct rowlock_errinfo *reterr)
 {
 	uint64_t bell = fake_bell(request->name);
 

@@ -67,7 +67,7 @@ FAKE("the maximum counts from the first sending")
 	FAKE_LOCK_AS(lock, lock_with_maximum(client, ROWLOCK_LEASE, 2000));
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
-						      .result = RLK_UNCLEAR,
+						      .result = RLK_UNKNOWN,
 						      .ms = 700 });
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .ms = 100 });
 	assert_ok(rowlock_acquire(lock, 0, &err));
@@ -105,10 +105,10 @@ FAKE("a conflict between does not move the maximum")
 
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
 						      .given = true,
-						      .result = RLK_UNCLEAR });
+						      .result = RLK_UNKNOWN });
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
 						      .skip = true,
-						      .result = RLK_AGAIN });
+						      .result = RLK_CONFLICT });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	/* Until here time stands still. */
 	fake_await(FAKE_ACQUIRE, 1);
@@ -260,7 +260,7 @@ FAKE("a break while the grant is on its way is known, too")
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
 						      .given = true,
 						      .skip = true,
-						      .result = RLK_GRANTED });
+						      .result = RLK_DONE });
 	fake_tell(bob, FAKE_DO_ACQUIRE, b, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 2);
 	rowlock_on_lost(a, test_event_note, &told);

@@ -336,8 +336,8 @@ FAKE("an interrupted try keeps nothing locked")
 	FAKE_JOB(ROWLOCK_ROW, 0);
 
 	fake_row_unlock("job");
-	fake_next(FAKE_ACQUIRE,
-		  (struct fake_answer){ .given = true, .result = RLK_AGAIN });
+	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
+						      .result = RLK_CONFLICT });
 	assert_ok(rowlock_acquire(lock, 0, &err));
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 2);
 	assert_int_equal(fake_count(FAKE_RELEASE), 1);

@@ -288,7 +288,7 @@ FAKE("an attempt belongs to one session")
 						     .result = RLK_UNKNOWN });
 	fake_session_expire(fake_call(FAKE_OPEN, 0).id);
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
-						      .result = RLK_UNCLEAR,
+						      .result = RLK_UNKNOWN,
 						      .creep_ms = 27000 });
 	/* The chores may delete what the first attempt left before bob does:
 	 * then he asks again, a moment later. */

@@ -482,7 +482,7 @@ FAKE("unanswered question is settled before the line")
 	_cleanup_(end) struct one bob = waiting(ROWLOCK_FOREVER);
 
 	fake_next(FAKE_ACQUIRE,
-		  (struct fake_answer){ .given = true, .result = RLK_UNCLEAR });
+		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
 	fake_next(FAKE_FENCE, let);
 	other_rings("job");
 	fake_await(FAKE_FENCE, 1);

@@ -13,10 +13,10 @@
 #include "test.h"
 
 static const struct fake_answer lost_after = { .given = true,
-					       .result = RLK_UNCLEAR };
+					       .result = RLK_UNKNOWN };
 static const struct fake_answer lost_before = { .given = true,
 						.skip = true,
-						.result = RLK_UNCLEAR };
+						.result = RLK_UNKNOWN };
 static const struct fake_answer out_of_reach = { .given = true,
 						 .skip = true,
 						 .result = RLK_REFUSED };

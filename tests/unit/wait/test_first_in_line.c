@@ -168,10 +168,10 @@ FAKE("who is unsure asks no more often")
 {
 	static const struct fake_answer lost = { .given = true,
 						 .skip = true,
-						 .result = RLK_UNCLEAR };
+						 .result = RLK_UNKNOWN };
 	static const struct fake_answer conflict = { .given = true,
 						     .skip = true,
-						     .result = RLK_AGAIN };
+						     .result = RLK_CONFLICT };
 	_cleanup_(end) struct one bob = one(client_of(4), "job");
 	unsigned int before;
 	int64_t began;

@@ -71,7 +71,7 @@ FAKE("a slice without a grant is followed by the next")
 		fake_next(FAKE_ACQUIRE,
 			  (struct fake_answer){ .given = true,
 						.skip = true,
-						.result = RLK_AGAIN,
+						.result = RLK_CONFLICT,
 						.ms = 1000 });
 	assert_ok(rowlock_acquire(lock, ROWLOCK_FOREVER, &err));
 	assert_int_equal(fake_count(FAKE_ACQUIRE), 4);
@@ -138,7 +138,7 @@ FAKE("a grant that beats the kill is a grant")
 
 	fake_row_lock("job");
 	fake_next(FAKE_RESUME,
-		  (struct fake_answer){ .given = true, .result = RLK_GRANTED });
+		  (struct fake_answer){ .given = true, .result = RLK_DONE });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
 	rowlock_cancel(lock);
@@ -155,7 +155,7 @@ FAKE("a question that cannot be taken back is fenced")
 	fake_row_lock("job");
 	fake_next(FAKE_RESUME, (struct fake_answer){ .given = true,
 						     .skip = true,
-						     .result = RLK_UNCLEAR });
+						     .result = RLK_UNKNOWN });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
 	rowlock_cancel(lock);

@@ -63,7 +63,7 @@ FAKE("wait behind a locked table knows of no holder")
 {
 	static const struct fake_answer table = { .given = true,
 						  .skip = true,
-						  .result = RLK_FAILURE };
+						  .result = RLK_REFUSED };
 	_cleanup_(end) struct one bob = row_of(client_of(4));
 
 	fake_row_lock("job");

@@ -12,10 +12,10 @@
 #include "test.h"
 
 static const struct fake_answer lost_after = { .given = true,
-					       .result = RLK_UNCLEAR };
+					       .result = RLK_UNKNOWN };
 static const struct fake_answer lost_before = { .given = true,
 						.skip = true,
-						.result = RLK_UNCLEAR };
+						.result = RLK_UNKNOWN };
 static const struct fake_answer no_fence = { .given = true,
 					     .skip = true,
 					     .result = RLK_UNKNOWN };
@@ -66,7 +66,7 @@ FAKE("a poll without an answer is asked as a first question")
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true });
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .wait = true,
 						      .given = true,
-						      .result = RLK_UNCLEAR });
+						      .result = RLK_UNKNOWN });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_await(FAKE_ACQUIRE, 1);
 	fake_let(FAKE_ACQUIRE);
@@ -198,7 +198,7 @@ FAKE("a refusal behind the fence leaves no row")
 	fake_next(FAKE_ACQUIRE, lost_after);
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
 						      .skip = true,
-						      .result = RLK_FAILURE,
+						      .result = RLK_REFUSED,
 						      .code = ROWLOCK_EDB });
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err), ROWLOCK_EDB,
 		    &err);
@@ -260,7 +260,7 @@ FAKE("a conflict is no verdict")
 		fake_next(FAKE_ACQUIRE,
 			  (struct fake_answer){ .given = true,
 						.skip = true,
-						.result = RLK_AGAIN });
+						.result = RLK_CONFLICT });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_pass_await(FAKE_ACQUIRE, 5);
 	assert_ok(fake_hear(bob, &err));
@@ -285,7 +285,7 @@ FAKE("a try does not rest beyond its time")
 	int64_t last = until - 1;
 	struct fake_answer again = { .given = true,
 				     .skip = true,
-				     .result = RLK_AGAIN };
+				     .result = RLK_CONFLICT };
 	FAKE_PERSON(bob);
 	const int64_t rest = 150;
 
@@ -315,10 +315,10 @@ FAKE("a conflict leaves doubt as it was")
 	FAKE_PERSON(bob);
 
 	fake_next(FAKE_ACQUIRE,
-		  (struct fake_answer){ .given = true, .result = RLK_UNCLEAR });
+		  (struct fake_answer){ .given = true, .result = RLK_UNKNOWN });
 	fake_next(FAKE_ACQUIRE, (struct fake_answer){ .given = true,
 						      .skip = true,
-						      .result = RLK_AGAIN });
+						      .result = RLK_CONFLICT });
 	fake_tell(bob, FAKE_DO_ACQUIRE, lock, ROWLOCK_FOREVER);
 	fake_pass_await(FAKE_ACQUIRE, 3);
 	assert_ok(fake_hear(bob, &err));
@@ -337,7 +337,7 @@ FAKE("a refusal is told at once and leaves nothing")
 	fake_next(FAKE_ACQUIRE,
 		  (struct fake_answer){ .given = true,
 					.skip = true,
-					.result = RLK_FAILURE,
+					.result = RLK_REFUSED,
 					.code = ROWLOCK_EREADONLY });
 	assert_code(rowlock_acquire(lock, ROWLOCK_FOREVER, &err),
 		    ROWLOCK_EREADONLY, &err);
