@@ -33,11 +33,12 @@ static int check_kind(const struct rowlock *lock, const char *what,
 		    "row that needs no connection",
 		    reterr);
 	if (lock->max_hold_ms || lock->has_keep)
-		return refuse(lock, what, ROWLOCK_EUNSUPPORTED,
-			      "a lease with max_hold_ms, at_least_ms or "
-			      "delay_after_loss_ms cannot be handed over, as "
-			      "these times count from its acquire",
-			      reterr);
+		return refuse(
+		    lock, what, ROWLOCK_EUNSUPPORTED,
+		    "a lease with a maximum, a time at least or a delay "
+		    "after a loss cannot be handed over, as these "
+		    "count from its acquire",
+		    reterr);
 	return 0;
 }
 
@@ -135,7 +136,7 @@ static int read_offer(const struct rowlock *lock, const char *text,
 			      reterr);
 	default:
 		return refuse(lock, "adopt", ROWLOCK_EINVAL,
-			      "this is no string of rowlock_export()", reterr);
+			      "this is no string of an export", reterr);
 	}
 }
 

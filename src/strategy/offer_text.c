@@ -3,7 +3,7 @@
  * The string of an offer: a prefix, the session, the attempt, and the keyed
  * hash of both and of the name, each with 16 digits.
  */
-#include "strategy/offer.h"
+#include "strategy/offer_text.h"
 
 #include "base/macro.h"
 #include "base/text.h"
