@@ -52,11 +52,15 @@ static void open_it(struct actor *actor)
 	struct rowlock_client_options client =
 	    test_client_options(actor->lane->ttl_ms);
 	struct rowlock_errinfo error;
+	int code;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (rowlock_client_new(&client, &actor->client, &error) ||
-	    rowlock_new(actor->client, actor->lane->name, &options,
-			&actor->lock, &error)) {
+	/* A server that is about to start a hundred threads takes its time. */
+	do
+		code = rowlock_client_new(&client, &actor->client, &error);
+	while (code == ROWLOCK_ECONNECT);
+	if (code || rowlock_new(actor->client, actor->lane->name, &options,
+				&actor->lock, &error)) {
 		fprintf(stderr, "%s\n", error.message);
 		_exit(2);
 	}
