@@ -95,6 +95,16 @@ static void acquire_anew(struct game *game, int index)
 	game->lane->may_be_free = 0;
 }
 
+/* The server did not answer in time, as it has much to do: then an adoption is
+ * taken back, and of the rest nothing is known. */
+static bool is_unanswered(struct game *game, int code)
+{
+	if (code != ROWLOCK_ECONNECT)
+		return false;
+	game->lane->counts->unanswered++;
+	return true;
+}
+
 /* What the party @index answered to an adoption that must succeed. */
 static void judge_adopted(struct game *game, int index, int code,
 			  const char *when)
@@ -104,8 +114,11 @@ static void judge_adopted(struct game *game, int index, int code,
 		game->lane->may_be_free = 0;
 		return;
 	}
-	lane_blame(game->lane, &game->lane->counts->lost, "%s: %d %s", when,
-		   code, game->answer.message);
+	if (is_unanswered(game, code))
+		game->lane->may_be_free = 1;
+	else
+		lane_blame(game->lane, &game->lane->counts->lost, "%s: %d %s",
+			   when, code, game->answer.message);
 	acquire_anew(game, index);
 }
 
@@ -115,12 +128,12 @@ static void judge_exporter(struct game *game, int index)
 {
 	int code = ask(game, index, PARTY_RELEASE, "");
 
-	if (code != ROWLOCK_ELOST)
+	if (code != ROWLOCK_ELOST && !is_unanswered(game, code))
 		lane_blame(game->lane, &game->lane->counts->stale,
 			   "the exporter's release: %d %s", code,
 			   game->answer.message);
 	code = ask(game, game->holder, PARTY_VERIFY, "");
-	if (code)
+	if (code && !is_unanswered(game, code))
 		lane_blame(game->lane, &game->lane->counts->lost,
 			   "after the exporter's release: %d %s", code,
 			   game->answer.message);
@@ -145,12 +158,14 @@ static void race(struct game *game, const int *others, const char *text)
 	if (first == 0 && second == 0)
 		lane_blame(game->lane, &game->lane->counts->two,
 			   "both adopted it");
-	else if (first && second != 0)
-		judge_adopted(game, others[1], second, message);
+	else if (first && second)
+		judge_adopted(game, others[1],
+			      first == ROWLOCK_ECONNECT ? first : second,
+			      message);
 	else
 		game->holder = others[first ? 1 : 0];
-	if ((first && first != ROWLOCK_ELOST) ||
-	    (second && second != ROWLOCK_ELOST))
+	if ((first && first != ROWLOCK_ELOST && !is_unanswered(game, first)) ||
+	    (second && second != ROWLOCK_ELOST && !is_unanswered(game, second)))
 		lane_blame(game->lane, &game->lane->counts->lost,
 			   "the slower of two: %d %d %s %s", first, second,
 			   message, game->answer.message);
@@ -217,7 +232,7 @@ static void adopt_after(struct game *game, enum lane_way way, const int *others,
 		end_one(game, exporter);
 	if (way == LANE_KILL_MEANWHILE || way == LANE_KILL_AFTER)
 		replace(game, exporter);
-	if (way == LANE_KILL_ADOPTER) {
+	if (way == LANE_KILL_ADOPTER && game->holder == others[0]) {
 		game->lane->may_be_free = 1;
 		end_one(game, others[0]);
 		replace(game, others[0]);

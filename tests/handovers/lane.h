@@ -32,6 +32,7 @@ struct lane_counts {
 	_Atomic unsigned int ways[LANE_WAYS];
 	_Atomic unsigned int tries; /* of the rival */
 	_Atomic unsigned int died_holding;
+	_Atomic unsigned int unanswered;
 	/* What must not be. */
 	_Atomic unsigned int two;   /* believed to hold it at a time */
 	_Atomic unsigned int free;  /* the rival had it while one lived */

@@ -149,10 +149,13 @@ pid_t rival_start(struct lane *lane)
 	open_it(&actor);
 	for (;;) {
 		if (rowlock_acquire(actor.lock, 0, NULL) == 0) {
-			if (!lane->may_be_free)
+			bool was_taken = !lane->may_be_free;
+
+			rowlock_release(actor.lock, NULL);
+			/* An adoption may have been taken back just now. */
+			if (was_taken && !lane->may_be_free)
 				lane_blame(lane, &lane->counts->free,
 					   "the rival got it");
-			rowlock_release(actor.lock, NULL);
 		}
 		lane->counts->tries++;
 	}

@@ -42,8 +42,9 @@ static void print(const struct lane_counts *counts, unsigned int seed)
 
 	for (int i = 0; i < LANE_WAYS; i++)
 		printf("# %6u %s\n", counts->ways[i], words[i]);
-	printf("# %6u holders died; %u tries of rivals; seed %u\n",
-	       counts->died_holding, counts->tries, seed);
+	printf("# %6u holders died; %u calls unanswered; %u tries of rivals; "
+	       "seed %u\n",
+	       counts->died_holding, counts->unanswered, counts->tries, seed);
 	printf("# two holders: %u, free: %u, lost: %u, stale: %u\n",
 	       counts->two, counts->free, counts->lost, counts->stale);
 }

@@ -301,6 +301,24 @@ static void *export_and_end(void *arg)
 							 NULL));
 }
 
+CASE("any thread takes an exported lease back")
+{
+	char text[ROWLOCK_EXPORT_SIZE];
+	TEST_CLIENT(one, test_client(TTL_MS));
+	TEST_LOCK(from,
+		  test_lock(one, ROWLOCK_LEASE, 0, test_name("taken-back")));
+	void *args[] = { from, text };
+	pthread_t thread;
+	void *code;
+
+	pthread_create(&thread, NULL, export_and_end, args);
+	pthread_join(thread, &code);
+	assert_int_equal((intptr_t) code, 0);
+	assert_ok(rowlock_release(from, &err));
+	assert_ok(rowlock_acquire(from, 0, &err));
+	assert_ok(rowlock_release(from, &err));
+}
+
 CASE("it outlives the thread that exported it")
 {
 	const char *name = test_name("thread");
