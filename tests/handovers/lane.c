@@ -105,7 +105,7 @@ static bool is_unanswered(struct game *game, int code)
 	return true;
 }
 
-/* What the party @index answered to an adoption that must succeed. */
+/* The answer of the party @index to an adoption that must succeed. */
 static void judge_adopted(struct game *game, int index, int code,
 			  const char *when)
 {

@@ -4,7 +4,7 @@
 
 /*
  * One name that is handed over among three processes (party.c), and a rival
- * that tries it all the time. What is shared is in memory of all of them.
+ * that tries it all the time. The lane is in memory that all of them share.
  */
 
 #include <rowlock/adoption.h>
@@ -33,7 +33,7 @@ struct lane_counts {
 	_Atomic unsigned int tries; /* of the rival */
 	_Atomic unsigned int died_holding;
 	_Atomic unsigned int unanswered;
-	/* What must not be. */
+	/* Violations. */
 	_Atomic unsigned int two;   /* believed to hold it at a time */
 	_Atomic unsigned int free;  /* the rival had it while one lived */
 	_Atomic unsigned int lost;  /* one that lived could not adopt it */
