@@ -92,12 +92,16 @@ static void acquire_anew(struct game *game, int index)
 {
 	game->lane->may_be_free = 1;
 	game->lane->counts->died_holding++;
-	test_sql(game->sql,
-		 "UPDATE lease_session SET expires_at = UTC_TIMESTAMP(6)"
-		 " WHERE pid = %d",
-		 (int) game->dead);
+	/* Other lanes' statements may be in its way (1213, 1205). */
+	while (test_sql_try(game->sql,
+			    "UPDATE lease_session"
+			    " SET expires_at = UTC_TIMESTAMP(6)"
+			    " WHERE pid = %d",
+			    (int) game->dead))
+		;
 	if (ask(game, index, PARTY_ACQUIRE, "")) {
-		fprintf(stderr, "acquire: %s; first: %s\n", game->answer.message, game->lane->counts->first);
+		fprintf(stderr, "acquire: %s; first: %s\n",
+			game->answer.message, game->lane->counts->first);
 		abort();
 	}
 	game->holder = index;
