@@ -337,6 +337,7 @@ enum rowlock_loss {
 	ROWLOCK_LOSS_CLIENT = 12,  /* the client was freed */
 	ROWLOCK_LOSS_UNKNOWN = 13, /* a commit that was to give it back was not
 				      answered */
+	ROWLOCK_LOSS_ADOPTED = 14, /* it was exported, and adopted or broken */
 };
 
 /** How many took no longer than this. */

@@ -308,18 +308,20 @@ static void close_connections(struct rowlock_client *client, int64_t until_ms)
 		      left > RLK_OVERRUN_MS ? (uint64_t) left : RLK_OVERRUN_MS);
 }
 
-/* A lock that still has a hold, or NULL. */
+/* A lock that still has a hold to be released, or NULL. */
 static struct rowlock *holder(struct rowlock_client *client)
 {
 	struct rlk_list *lists[] = { &client->session.holds,
 				     &client->row_holds };
 	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 
-	for (size_t i = 0; i < RLK_ARRAY_SIZE(lists); i++)
-		if (!rlk_list_empty(lists[i]))
-			return container_of(lists[i]->next, struct rlk_hold,
-					    node)
-			    ->handles;
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(lists); i++) {
+		struct rlk_hold *hold;
+
+		rlk_list_each (hold, lists[i], node)
+			if (hold->state != RLK_HOLD_EXPORTED)
+				return hold->handles;
+	}
 	return NULL;
 }
 
@@ -332,15 +334,41 @@ static void release_all(struct rowlock_client *client, int64_t until_ms)
 		rlk_release_all(lock, until_ms);
 }
 
+/* Is a lease left that was exported, and not adopted yet, as far as is known?
+ */
+static bool has_exported_locked(const struct rowlock_client *client)
+{
+	struct rlk_hold *hold;
+
+	rlk_list_each (hold, &client->session.holds, node)
+		if (hold->state == RLK_HOLD_EXPORTED)
+			return true;
+	return false;
+}
+
+/* The session's row stays until it expires, so that what lives by it may be
+ * adopted until then. */
+static void leave_session_locked(struct rowlock_client *client)
+{
+	struct rlk_old_session *left = container_of(
+	    client->old_sessions.prev, struct rlk_old_session, node);
+
+	rlk_list_remove(&left->node);
+	free(left);
+}
+
 /* A hold that a callback has acquired meanwhile ends with the client. */
 static void lose_the_rest(struct rowlock_client *client)
 {
 	static const char why[] = "its client was freed";
 	struct rlk_hold *hold;
 	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
+	bool exported = has_exported_locked(client);
 
 	if (!rlk_list_empty(&client->session.holds))
 		rlk_session_lose_locked(client, why);
+	if (exported)
+		leave_session_locked(client);
 	rlk_list_each (hold, &client->row_holds, node)
 		rlk_hold_lose_locked(hold, why);
 }

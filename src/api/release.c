@@ -66,8 +66,7 @@ static struct rlk_conn *take_good_bell(struct rlk_hold *hold)
 	return conn;
 }
 
-/* Let go of the bell, which wakes its waiter. */
-static void let_bell_go(struct rlk_hold *hold, int64_t until_ms)
+void rlk_release_bell(struct rlk_hold *hold, int64_t until_ms)
 {
 	struct rlk_conn *conn = take_good_bell(hold);
 
@@ -182,7 +181,7 @@ static enum rlk_fault remove_row(struct rlk_hold *hold, int64_t until,
 	if (fault)
 		return fault;
 	if (found->row) {
-		let_bell_go(hold, until);
+		rlk_release_bell(hold, until);
 		return RLK_DONE;
 	}
 	fault = delete_row(hold, until, found, reterr);
@@ -221,9 +220,11 @@ static int release_lease(struct rowlock *lock, const struct parting *parting,
 		return reterr->code;
 	if (found.row || (found.unsure && nobody_else_removed(parting, until)))
 		return 0;
-	return found.unsure
-		   ? fail_unknown(lock, reterr)
-		   : lost_unnoticed(lock, hold, RLK_ROW_IS_GONE, reterr);
+	return found.unsure ? fail_unknown(lock, reterr)
+			    : lost_unnoticed(lock, hold,
+					     hold->reason ? RLK_WAS_ADOPTED
+							  : RLK_ROW_IS_GONE,
+					     reterr);
 }
 
 static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
@@ -267,7 +268,8 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 static struct parting let_go_locked(struct rowlock *lock, bool gone)
 {
 	struct rlk_hold *hold = lock->hold;
-	bool held = rlk_hold_stands_locked(hold);
+	bool exported = hold->state == RLK_HOLD_EXPORTED;
+	bool held = exported || rlk_hold_stands_locked(hold);
 	const struct rowlock_client *client = hold->name->client;
 	struct parting parting = {
 		.lost = held ? NULL : hold->reason,
@@ -285,7 +287,7 @@ static struct parting let_go_locked(struct rowlock *lock, bool gone)
 	rlk_lock_detach_locked(lock);
 	if (held && hold->depth == 0) {
 		rlk_count_end_locked(hold);
-		if (!gone)
+		if (!gone && !exported)
 			parting.next = rlk_hand_over_locked(hold, lock);
 		if (!parting.next) {
 			/* The others stand in line, and we had our turn. */
@@ -388,6 +390,11 @@ void rlk_release_all(struct rowlock *lock, int64_t until_ms)
 
 	rlk_mutex_lock(&client->mutex);
 	while (lock->hold) {
+		/* It is for whoever adopts it. */
+		if (lock->hold->state == RLK_HOLD_EXPORTED) {
+			rlk_lock_detach_locked(lock);
+			continue;
+		}
 		parting = begin_locked(lock);
 		rlk_mutex_unlock(&client->mutex);
 		code = finish(lock, &parting, until_ms, &error);
@@ -411,7 +418,7 @@ void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,
 		parting = let_go_locked(lock, true);
 	rlk_mutex_unlock(&client->mutex);
 	if (parting.hold)
-		let_bell_go(parting.hold, until_ms);
+		rlk_release_bell(parting.hold, until_ms);
 	rlk_mutex_lock(&client->mutex);
 	if (parting.hold && parting.hold->state == RLK_HOLD_RELEASING)
 		rlk_hold_over_locked(parting.hold);

@@ -20,4 +20,8 @@ void rlk_release_gone(struct rowlock *lock, const struct rlk_hold *hold,
  *  freed. Errors are logged. */
 void rlk_release_all(struct rowlock *lock, int64_t until_ms);
 
+/** Let go of the bell of @hold, if it has one, which wakes its waiter. Takes
+ *  client->mutex. */
+void rlk_release_bell(struct rlk_hold *hold, int64_t until_ms);
+
 #endif

@@ -3,7 +3,8 @@
  * Finds the leases of ours that were broken. All leases that we hold become
  * suspects; the look clears those whose rows it finds, and the rest was taken.
  * A lease acquired meanwhile was never a suspect. A request to give a lease
- * back comes by the same count.
+ * back comes by the same count, and so does the adoption of one that we have
+ * exported.
  *
  * Failure mode: an answer with more rows than ours can be is not believed, and
  * the server is asked again.
@@ -115,9 +116,15 @@ static void lose_missing(struct rowlock_client *client, struct seen *seen)
 		      compare);
 	rlk_mutex_lock(&client->mutex);
 	rlk_list_each (hold, &client->session.holds, node) {
-		if (hold->suspect && hold->state == RLK_HOLD_HELD &&
+		bool exported = hold->state == RLK_HOLD_EXPORTED;
+
+		if (hold->suspect &&
+		    (exported || hold->state == RLK_HOLD_HELD) &&
 		    !is_there(seen, hold))
-			rlk_hold_lose_locked(hold, "it was broken by hand");
+			rlk_hold_lose_locked(hold, exported
+						       ? RLK_WAS_ADOPTED
+						       : "it was broken by "
+							 "hand");
 		else
 			hold->suspect = false;
 	}

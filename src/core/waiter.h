@@ -7,16 +7,18 @@
 #include "core/client.h"
 #include "core/waker.h"
 
+struct rlk_offer;
 struct rowlock;
 
 /** The request of the caller. */
 struct rlk_wish {
 	bool try;
-	bool undrawn;         /* its token is drawn later, not with its row */
-	uint64_t under;       /* a reader: the writer's attempt that lets it
-				 in; 0: none */
-	unsigned int permits; /* of a semaphore: its total, */
-	unsigned int count;   /* and the number wanted */
+	bool undrawn;   /* its token is drawn later, not with its row */
+	uint64_t under; /* a reader: the writer's attempt that lets it
+			   in; 0: none */
+	const struct rlk_offer *offer; /* to be adopted; NULL: none */
+	unsigned int permits;          /* of a semaphore: its total, */
+	unsigned int count;            /* and the number wanted */
 };
 
 /**

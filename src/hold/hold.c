@@ -24,7 +24,10 @@ static void move(struct rlk_hold *hold, enum rlk_hold_state to)
 	/* The steps of the drawing, with a bit per next state. */
 	static const unsigned int allowed[] = {
 		[RLK_HOLD_ASKED] = 1 << RLK_HOLD_HELD | 1 << RLK_HOLD_ABANDONED,
-		[RLK_HOLD_HELD] = 1 << RLK_HOLD_RELEASING | 1 << RLK_HOLD_LOST,
+		[RLK_HOLD_HELD] = 1 << RLK_HOLD_EXPORTED |
+				  1 << RLK_HOLD_RELEASING | 1 << RLK_HOLD_LOST,
+		[RLK_HOLD_EXPORTED] =
+		    1 << RLK_HOLD_RELEASING | 1 << RLK_HOLD_LOST,
 		[RLK_HOLD_RELEASING] = 1 << RLK_HOLD_OVER | 1 << RLK_HOLD_LOST |
 				       1 << RLK_HOLD_ABANDONED,
 		[RLK_HOLD_LOST] = 1 << RLK_HOLD_ABANDONED,
@@ -276,9 +279,10 @@ static void notify(struct rlk_hold *hold)
 
 void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason)
 {
-	bool told = hold->state == RLK_HOLD_HELD;
+	bool told =
+	    hold->state == RLK_HOLD_HELD || hold->state == RLK_HOLD_EXPORTED;
 
-	if (hold->state != RLK_HOLD_HELD && hold->state != RLK_HOLD_RELEASING)
+	if (!told && hold->state != RLK_HOLD_RELEASING)
 		return;
 	move(hold, RLK_HOLD_LOST);
 	hold->reason = reason;
@@ -336,6 +340,17 @@ bool rlk_hold_check_locked(struct rlk_hold *hold)
 bool rlk_hold_stands_locked(struct rlk_hold *hold)
 {
 	return rlk_hold_check_locked(hold) || hold->state == RLK_HOLD_HELD;
+}
+
+void rlk_hold_export_locked(struct rlk_hold *hold)
+{
+	move(hold, RLK_HOLD_EXPORTED);
+	hold->reason = RLK_WAS_EXPORTED;
+	if (hold->owner == rlk_thread_serial())
+		rlk_end_owe(-1);
+	hold->owner = RLK_OWNER_NOBODY;
+	leave_name(hold);
+	rlk_list_append(&hold->name->client->session.holds, &hold->node);
 }
 
 void rlk_hold_releasing_locked(struct rlk_hold *hold)

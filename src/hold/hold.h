@@ -14,6 +14,10 @@
  *       |       (a row or a connection is left)                 |
  *       +-------------------------------------------------------+
  *
+ * EXPORTED is a HELD lease that is for whoever adopts it: it is not held any
+ * more, and its row lives by the session. It goes on to RELEASING, or to LOST
+ * when it was adopted.
+ *
  * Only HELD is held. Our own clock, an answer of the server, the end of a
  * connection or of its owner decide LOST, which is final. ABANDONED means that
  * parts of it may still be in the server; background/chores.c removes them.
@@ -34,6 +38,7 @@
 enum rlk_hold_state {
 	RLK_HOLD_ASKED,
 	RLK_HOLD_HELD,
+	RLK_HOLD_EXPORTED,
 	RLK_HOLD_RELEASING,
 	RLK_HOLD_LOST,
 	RLK_HOLD_ABANDONED,
@@ -169,9 +174,9 @@ bool rlk_hold_stands_locked(struct rlk_hold *hold);
 	"its session's row is older than it was: the tables were restored"
 
 /**
- * HELD or RELEASING to LOST: the name is free for the next local waiter, the
- * callbacks are due, and the chores clear the server. In other states does
- * nothing. @reason ends "the hold was lost: ...".
+ * HELD, EXPORTED or RELEASING to LOST: the name is free for the next local
+ * waiter, the callbacks are due, and the chores clear the server. In other
+ * states does nothing. @reason ends "the hold was lost: ...".
  */
 void rlk_hold_lose_locked(struct rlk_hold *hold, const char *reason);
 
@@ -190,7 +195,15 @@ void rlk_hold_lose(struct rlk_hold *hold, const char *reason);
  */
 void rlk_hold_doubt_locked(struct rlk_hold *hold);
 
-/** HELD to RELEASING: not held any more, not free yet. */
+/** Why a hold is not held from its export on, and when it was adopted. */
+#define RLK_WAS_EXPORTED "it was exported"
+#define RLK_WAS_ADOPTED "it was handed over to whoever adopted it, or broken"
+
+/** HELD to EXPORTED: it is the next local waiter's turn, which will find the
+ *  name taken. */
+void rlk_hold_export_locked(struct rlk_hold *hold);
+
+/** HELD or EXPORTED to RELEASING: not held any more, not free yet. */
 void rlk_hold_releasing_locked(struct rlk_hold *hold);
 
 /** RELEASING to OVER: it is the next local waiter's turn. */

@@ -32,6 +32,7 @@ static const char *const texts[] = {
 	[ROWLOCK_LOSS_OWNER] = "its owner ended",
 	[ROWLOCK_LOSS_CLIENT] = "its client was freed",
 	[ROWLOCK_LOSS_UNKNOWN] = RLK_MAY_BE_GONE,
+	[ROWLOCK_LOSS_ADOPTED] = RLK_WAS_ADOPTED,
 };
 #define TEXTS (sizeof(texts) / sizeof(*texts))
 _Static_assert(TEXTS <= ROWLOCK_LOSSES, "each has a counter");

@@ -452,7 +452,7 @@ enum rlk_step rlk_ask_here(struct rlk_asking *asking)
 	return rlk_judge(asking, verdict, &request, &holder);
 }
 
-static enum rlk_step ensure_session(struct rlk_asking *asking)
+enum rlk_step rlk_ensure_session(struct rlk_asking *asking)
 {
 	uint64_t id;
 	int code = rlk_session_ensure(asking->client, asking->waiter, &id,
@@ -488,7 +488,7 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 			   ? rlk_row_stand(asking)
 			   : ask_pinned(asking);
 	}
-	step = ensure_session(asking);
+	step = rlk_ensure_session(asking);
 	if (step != RLK_STEP_AGAIN)
 		return step;
 	/* The bell's waiter keeps it, even where others poll by now. */
@@ -500,8 +500,7 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 
 /* ----------------------------------------------------------------- loop */
 
-/* Returns 0 if the waiter may go on, else the code that ends it. */
-static int over(struct rlk_asking *asking)
+int rlk_asking_over(struct rlk_asking *asking)
 {
 	struct rlk_waiter *waiter = asking->waiter;
 	int code;
@@ -574,7 +573,7 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 	if (asking->spot.line == RLK_LINE_APART)
 		rlk_step_back(asking);
 	while (step != RLK_STEP_END) {
-		int code = over(asking);
+		int code = rlk_asking_over(asking);
 
 		if (code) {
 			step = rlk_end_with(asking, code);

@@ -87,6 +87,12 @@ enum rlk_step rlk_judge(struct rlk_asking *asking, enum rlk_fault verdict,
 			const struct rlk_request *request,
 			struct rlk_holder *holder);
 
+/** Have a live session for the attempt; another one begins it anew. */
+enum rlk_step rlk_ensure_session(struct rlk_asking *asking);
+
+/** Returns 0 if the waiter may go on, else the code that ends it. */
+int rlk_asking_over(struct rlk_asking *asking);
+
 /** The pause between polls of a name that is held. */
 #define RLK_POLL_DELAY_MS RLK_ROUND_MS
 

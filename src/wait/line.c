@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "core/waiter.h"
+#include "wait/adopting.h"
 #include "wait/asking.h"
 #include "wait/handover.h"
 #include "wait/share.h"
@@ -138,7 +139,8 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 	lock->slot = 0;
 	waiter->asking = true;
 	rlk_mutex_unlock(&client->mutex);
-	code = rlk_ask(&asking, reterr);
+	code = waiter->wish.offer ? rlk_adopt_ask(&asking, reterr)
+				  : rlk_ask(&asking, reterr);
 	rlk_mutex_lock(&client->mutex);
 	rlk_hold_put_locked(asking.hold);
 	return code;
@@ -188,13 +190,31 @@ static void leave_line(struct rlk_waiter *waiter)
 /* How it is to be acquired. */
 struct wanted {
 	uint64_t wait_ms;
-	int64_t until_ms; /* no statement may last longer */
-	uint64_t under;   /* a writer's attempt; 0: none */
-	bool undrawn;     /* its token is drawn later */
+	int64_t until_ms;              /* no statement may last longer */
+	uint64_t under;                /* a writer's attempt; 0: none */
+	bool undrawn;                  /* its token is drawn later */
+	const struct rlk_offer *offer; /* to adopt; NULL: none */
 	/* For a semaphore. */
 	unsigned int permits;
 	unsigned int count;
 };
+
+/* An adopted hold comes from elsewhere, and would meet one that this client is
+ * about to be granted, or gives back at this moment. */
+static bool is_wanted(const struct rlk_name *name)
+{
+	return name->hold || !rlk_list_empty(&name->waiters);
+}
+
+static int fail_wanted(const struct rowlock *lock,
+		       struct rowlock_errinfo *reterr)
+{
+	return rlk_fail(reterr, ROWLOCK_EBUSY,
+			"adopt " RLK_LOCK_FORMAT
+			": another thread of this client waits for it, or "
+			"holds it; adopt it before that, and try again",
+			RLK_LOCK_ARGS(lock));
+}
 
 /* Stand in line until the hold is handed over, joined, or granted. */
 static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
@@ -206,10 +226,13 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 	rlk_waiter_init(&waiter, lock, wanted->wait_ms);
 	waiter.wish.under = wanted->under;
 	waiter.wish.undrawn = wanted->undrawn;
+	waiter.wish.offer = wanted->offer;
 	waiter.wish.permits = wanted->permits;
 	waiter.wish.count = wanted->count;
 	if (waiter.give_up_ms > wanted->until_ms)
 		waiter.give_up_ms = wanted->until_ms;
+	if (wanted->offer && is_wanted(lock->name))
+		return fail_wanted(lock, reterr);
 	if (!enter_line(&waiter))
 		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
 	code = stands_in_line(&waiter) ? wait_turn_locked(&waiter) : 0;
@@ -257,6 +280,11 @@ static int own_hold_locked(struct rowlock *lock, uint64_t under,
 
 	if (!hold)
 		return 1;
+	/* The lease is for whoever adopts it. */
+	if (hold->state == RLK_HOLD_EXPORTED) {
+		rlk_lock_detach_locked(lock);
+		return 1;
+	}
 	if (hold->owner != RLK_OWNER_NOBODY &&
 	    hold->owner != rlk_lock_owner(lock))
 		return rlk_fail(reterr, ROWLOCK_ENOTOWNER,
@@ -358,8 +386,9 @@ static int acquire(struct rowlock *lock, const struct wanted *wanted,
 
 	if (code == 0 && !(lock->flags & ROWLOCK_OWNER_HANDLE))
 		rlk_end_owe(1);
-	if (code == 0 && !(lock->flags & ROWLOCK_TOKEN_WITH_GRANT) &&
-	    !lock->has_keep && !lock->name->strategy->drained)
+	if (code == 0 && (wanted->offer ||
+			  (!(lock->flags & ROWLOCK_TOKEN_WITH_GRANT) &&
+			   !lock->has_keep && !lock->name->strategy->drained)))
 		rlk_lock_show_locked(lock);
 	return code;
 }
@@ -407,6 +436,18 @@ int rlk_acquire_permits(struct rowlock *lock, unsigned int permits,
 				       .until_ms = RLK_NEVER,
 				       .permits = permits,
 				       .count = count };
+
+	return acquire(lock, &wanted, reterr);
+}
+
+int rlk_adopt(struct rowlock *lock, const struct rlk_offer *offer,
+	      struct rowlock_errinfo *reterr)
+{
+	const struct wanted wanted = {
+		.wait_ms = lock->name->client->call_timeout_ms,
+		.until_ms = RLK_NEVER,
+		.offer = offer,
+	};
 
 	return acquire(lock, &wanted, reterr);
 }

@@ -5,6 +5,7 @@
 /* The local line of a name, and acquiring by it. */
 
 #include "hold/handle.h"
+#include "strategy/offer.h"
 
 /** A new attempt of @waiter, with all the memory that a grant will need.
  *  Returns NULL if memory is out. */
@@ -46,5 +47,10 @@ int rlk_acquire_under(struct rowlock *lock, uint64_t writer,
 int rlk_acquire_permits(struct rowlock *lock, unsigned int permits,
 			unsigned int count, uint64_t wait_ms,
 			struct rowlock_errinfo *reterr);
+
+/** Hold the lease of @offer by @lock, which holds nothing. Blocks up to a
+ * call's time. The hold is shown; its token is drawn later. */
+int rlk_adopt(struct rowlock *lock, const struct rlk_offer *offer,
+	      struct rowlock_errinfo *reterr);
 
 #endif

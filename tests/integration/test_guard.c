@@ -4,6 +4,7 @@
  * what the caller is told.
  */
 #include <pthread.h>
+#include <rowlock/adoption.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,24 @@ GUARD("what is written by a stale holder is not")
 	take_ten(app);
 	steal(app);
 	assert_nothing_is_committed(app);
+}
+
+GUARD("a lock is not exported under an open transaction")
+{
+	const struct app *app = *state;
+	char text[ROWLOCK_EXPORT_SIZE];
+
+	assert_ok(rowlock_begin(app->lock, app->mysql, 0, &err));
+	assert_code(rowlock_export(app->lock, text, sizeof(text), &err),
+		    ROWLOCK_EHELD, &err);
+	take_ten(app);
+	assert_ok(rowlock_commit(app->lock, app->mysql, &err));
+	assert_balance(app, 90);
+	assert_ok(rowlock_export(app->lock, text, sizeof(text), &err));
+	assert_code(rowlock_begin(app->lock, app->mysql, 0, &err),
+		    ROWLOCK_ELOST, &err);
+	assert_ok(rowlock_adopt(app->lock, text, &err));
+	assert_ok(rowlock_release(app->lock, &err));
 }
 
 GUARD("a stale holder cannot begin")

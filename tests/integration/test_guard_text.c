@@ -3,6 +3,7 @@
  * The guard as text, for an application that commits by itself.
  */
 #include <pthread.h>
+#include <rowlock/adoption.h>
 #include <string.h>
 
 #define ACCOUNTS "guard_text_test"
@@ -203,6 +204,25 @@ GUARD("a guard that cannot be told is refused")
 	assert_code(rowlock_verify(app->lock, &err), ROWLOCK_ELOST, &err);
 	assert_code(rowlock_guard_sql(app->lock, text, sizeof(text), &err),
 		    ROWLOCK_ELOST, &err);
+}
+
+GUARD("an exporter commits nothing once its lease was adopted")
+{
+	const struct app *app = *state;
+	char sql[ROWLOCK_GUARD_SQL_SIZE];
+	char text[ROWLOCK_EXPORT_SIZE];
+	TEST_CLIENT(other, test_client(TTL_MS));
+	TEST_LOCK(to, test_lock(other, ROWLOCK_LEASE, 0, app->name));
+
+	assert_ok(rowlock_guard_sql(app->lock, sql, sizeof(sql), &err));
+	assert_ok(rowlock_export(app->lock, text, sizeof(text), &err));
+	say(app->mysql, "START TRANSACTION");
+	take_ten(app);
+	assert_ok(rowlock_adopt(to, text, &err));
+	assert_int_not_equal(commit_by_text(app, sql), 0);
+	assert_balance(app, 100);
+	assert_ok(rowlock_verify(to, &err));
+	assert_ok(rowlock_release(to, &err));
 }
 
 CASE_MAIN(test_main)

@@ -26,7 +26,7 @@ OF_PROGRAMS = [
     "array that is NULL", "name %zu is NULL",
     "client option program", "client options:", "client option %s is",
     "(or use ROWLOCK_OWNER_HANDLE)", "there is no such flag",
-    "give ROWLOCK_GUARD_SQL_SIZE bytes", "rowlock_begin()",
+    "give ROWLOCK_GUARD_SQL_SIZE bytes", "give ROWLOCK_EXPORT_SIZE bytes", "rowlock_begin()",
     "rowlock_acquire_in_transaction()", "rowlock_acquire()", "rowlock_token()",
     "begin without ROWLOCK_EARLY_GUARD", "rowlock_rwlock_",
     "rowlock_multilock_", "rowlock_semaphore_", "rowlock_once_end()",

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""The daemon of the manual, as it stands there: it executes itself anew, and
+keeps its lock, which another one waits for. Speaks TAP."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
+
+# pylint: disable=wrong-import-position
+from patience import patience  # noqa: E402
+from tap import Tap, check  # noqa: E402
+
+DSN = os.environ.get('ROWLOCK_TEST_DSN') or os.environ.get('ROWLOCK_DSN', '')
+
+RESTARTS = 10
+
+
+class Daemon:
+    """One process, however often it executes itself."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen(
+            [program], stdout=subprocess.PIPE, text=True,
+            env=dict(os.environ, ROWLOCK_DSN=DSN))
+
+    def expect(self, word):
+        line = self.process.stdout.readline()
+        check(line == word + '\n', repr(line))
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def has_said(self):
+        return select.select([self.process.stdout], [], [], 0)[0]
+
+    def finish(self):
+        self.send(signal.SIGTERM)
+        check(self.process.wait(patience()) == 0, self.process.returncode)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def restarts(daemon, rival):
+    daemon.expect('acquired')
+    for _ in range(RESTARTS):
+        daemon.send(signal.SIGHUP)
+        daemon.expect('adopted')
+        check(not rival.has_said(), 'the rival has it')
+    daemon.finish()
+    rival.expect('acquired')
+    rival.finish()
+
+
+def main():
+    if not DSN:
+        print('1..0 # SKIP no server: set ROWLOCK_TEST_DSN')
+        return 0
+    print('# server: given')
+    daemons = [Daemon(sys.argv[1])]
+    tap = Tap(1)
+    try:
+        daemons.append(Daemon(sys.argv[1]))
+        # Either may be the first.
+        ready = select.select([daemon.process.stdout for daemon in daemons], [], [],
+                              patience())[0]
+        daemons.sort(key=lambda daemon: daemon.process.stdout not in ready)
+        tap.case('a daemon that executes itself keeps its lock', restarts, *daemons)
+    finally:
+        for daemon in daemons:
+            daemon.kill()
+    return tap.status()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

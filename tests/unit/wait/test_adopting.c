@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lease that another process has exported is adopted: without an answer,
+ * with one that comes too late, and while the client's own session ends.
+ */
+#include "fake/fake.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "core/client.h"
+#include "strategy/offer.h"
+#include "test.h"
+
+static const struct fake_answer lost_after = { .given = true,
+					       .result = RLK_UNKNOWN };
+static const struct fake_answer lost_before = { .given = true,
+						.skip = true,
+						.result = RLK_UNKNOWN };
+
+/* Attempt 7 of session 77 is another's, and exported: @text. */
+#define OFFERED()                                                              \
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE);                         \
+	char text[ROWLOCK_EXPORT_SIZE];                                        \
+	offer_it(client, text)
+
+static void offer_it(struct rowlock_client *client, char *text)
+{
+	const struct rlk_offer offer = { 77, 7 };
+
+	fake_session_add(77);
+	fake_lease_add("job", 7, 77);
+	rlk_offer_write(&client->bell_key, "job", &offer, text);
+}
+
+/* A call on a thread of its own, while time goes by. */
+struct call {
+	struct rowlock *lock;
+	const char *text;
+	int code;
+	_Atomic bool ended;
+};
+
+static void *adopt(void *arg)
+{
+	struct call *call = arg;
+
+	call->code = rowlock_adopt(call->lock, call->text, &err);
+	call->ended = true;
+	return NULL;
+}
+
+static bool has_ended(void *arg)
+{
+	return ((struct call *) arg)->ended;
+}
+
+static int pass_adopt(struct rowlock *lock, const char *text)
+{
+	struct call call = { lock, text, 0, false };
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, adopt, &call);
+	fake_pass_until(has_ended, &call);
+	pthread_join(thread, NULL);
+	return call.code;
+}
+
+static void lost_answer(struct fake_answer answer)
+{
+	OFFERED();
+
+	fake_next(FAKE_ADOPT, answer);
+	fake_next(FAKE_ADOPT, answer);
+	assert_ok(pass_adopt(lock, text));
+	assert_int_equal(fake_count(FAKE_ADOPT), 3);
+	assert_true(fake_call(FAKE_ADOPT, 2).attempt ==
+		    fake_call(FAKE_ADOPT, 0).attempt);
+	assert_int_equal(rowlock_held(lock), 1);
+	assert_true(fake_lease("job") == rowlock_attempt(lock));
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_lease("job"), 0);
+}
+
+FAKE("one without an answer is asked again by the same attempt")
+{
+	lost_answer(lost_after);
+	fake_setup(state);
+	lost_answer(lost_before);
+}
+
+static bool is_free(void *arg)
+{
+	(void) arg;
+	return fake_lease("job") == 0;
+}
+
+/* It has taken the lease over, or comes to do so yet: nobody believes it. */
+FAKE("one that gets no answer in time is taken back")
+{
+	OFFERED();
+
+	fake_always(FAKE_ADOPT, lost_after);
+	assert_code(pass_adopt(lock, text), ROWLOCK_ECONNECT, &err);
+	fake_pass_until(is_free, NULL);
+	assert_int_equal(rowlock_held(lock), 0);
+}
+
+FAKE("one that never came leaves the lease to its exporter")
+{
+	OFFERED();
+
+	fake_always(FAKE_ADOPT, lost_before);
+	assert_code(pass_adopt(lock, text), ROWLOCK_ECONNECT, &err);
+	fake_pass_await(FAKE_RELEASE, 1);
+	assert_int_equal(fake_lease("job"), 7);
+	fake_always(FAKE_ADOPT, (struct fake_answer){ .given = false });
+	assert_ok(rowlock_adopt(lock, text, &err));
+	assert_ok(rowlock_release(lock, &err));
+}
+
+FAKE("what is not offered any more changes nothing")
+{
+	OFFERED();
+
+	fake_lease_remove("job");
+	assert_code(rowlock_adopt(lock, text, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "nobody has it"));
+	fake_lease_add("job", 8, 77);
+	assert_code(rowlock_adopt(lock, text, &err), ROWLOCK_ELOST, &err);
+	assert_non_null(strstr(err.message, "another has it"));
+	assert_int_equal(fake_lease("job"), 8);
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+}
+
+FAKE("a conflict is asked anew")
+{
+	OFFERED();
+
+	fake_next(FAKE_ADOPT, (struct fake_answer){ .given = true,
+						    .skip = true,
+						    .result = RLK_CONFLICT });
+	assert_ok(pass_adopt(lock, text));
+	assert_ok(rowlock_release(lock, &err));
+}
+
+/* The exporter. */
+
+static bool is_lost(void *arg)
+{
+	return strstr(rowlock_lost_reason(arg), "handed over") != NULL;
+}
+
+FAKE("an exporter keeps its lease alive, and hears of the adoption")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	char text[ROWLOCK_EXPORT_SIZE];
+	_Atomic int losses = 0;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	rowlock_on_lost(lock, fake_count_loss, (void *) &losses);
+	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
+	assert_int_equal(rowlock_held(lock), 0);
+	fake_advance(10000);
+	fake_await(FAKE_BEAT, 1);
+	assert_int_equal(losses, 0);
+	fake_lease_break("job");
+	fake_advance(10000);
+	fake_pass_until(is_lost, lock);
+	fake_until(fake_is_one, (void *) &losses);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+}
+
+FAKE("a freed exporter leaves its session, and what lives by it")
+{
+	struct rowlock_client *client = fake_client();
+	struct rowlock *lock = fake_lock(client, ROWLOCK_LEASE, 0, "job");
+	char text[ROWLOCK_EXPORT_SIZE];
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
+	rowlock_free(lock);
+	assert_int_not_equal(fake_lease("job"), 0);
+	rowlock_client_free(client);
+	assert_int_equal(fake_sessions(), 1);
+	assert_int_not_equal(fake_lease("job"), 0);
+	assert_int_equal(fake_count(FAKE_RELEASE), 0);
+}
+
+FAKE("a lost session loses what was exported")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	char text[ROWLOCK_EXPORT_SIZE];
+	_Atomic int losses = 0;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	rowlock_on_lost(lock, fake_count_loss, (void *) &losses);
+	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
+	fake_session_remove(client->session.id);
+	fake_advance(10000);
+	fake_pass_until(fake_is_one, (void *) &losses);
+	assert_non_null(strstr(rowlock_lost_reason(lock), "evicted"));
+}
+
+CASE_MAIN(case_main)
