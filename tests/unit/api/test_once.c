@@ -122,12 +122,13 @@ FAKE("an end that stays unknown is read by the next call")
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
 
-/* No beat comes in between, after which the looks leave it out. */
+/* Longer than a call, and over before the next beat is due: after that the looks
+ * leave it out, and its release is unsure. */
 static const struct fake_answer unknown_then_late = { .given = true,
 						      .result = RLK_UNKNOWN,
-						      .creep_ms = 11000 };
+						      .creep_ms = 6000 };
 static const struct fake_answer never_sent = {
-	.given = true, .skip = true, .result = RLK_UNKNOWN, .creep_ms = 11000
+	.given = true, .skip = true, .result = RLK_UNKNOWN, .creep_ms = 6000
 };
 
 /* Its lease may be another's by then. */

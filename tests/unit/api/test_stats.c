@@ -235,7 +235,7 @@ FAKE("each reason has a counter, and the text of the loss")
 {
 	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_NOT_REENTRANT);
 
-	for (int i = ROWLOCK_LOSS_EVICTED; i <= ROWLOCK_LOSS_UNKNOWN; i++) {
+	for (int i = ROWLOCK_LOSS_EVICTED; i <= ROWLOCK_LOSS_ADOPTED; i++) {
 		struct rowlock_client_stats stats;
 
 		fake_lease_remove("job");
@@ -252,7 +252,7 @@ FAKE("each reason has a counter, and the text of the loss")
 		assert_int_equal(stats.holding.sum_ms, 3 * (uint64_t) i);
 	}
 	assert_non_null(rowlock_loss_text(ROWLOCK_LOSS_OTHER));
-	assert_null(rowlock_loss_text(ROWLOCK_LOSS_UNKNOWN + 1));
+	assert_null(rowlock_loss_text(ROWLOCK_LOSS_ADOPTED + 1));
 	assert_null(rowlock_loss_text(-1));
 }
 
