@@ -122,8 +122,8 @@ FAKE("an end that stays unknown is read by the next call")
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
 
-/* Longer than a call, and over before the next beat is due: after that the looks
- * leave it out, and its release is unsure. */
+/* Longer than a call, and over before the next beat is due: after that the
+ * looks leave it out, and its release is unsure. */
 static const struct fake_answer unknown_then_late = { .given = true,
 						      .result = RLK_UNKNOWN,
 						      .creep_ms = 6000 };
