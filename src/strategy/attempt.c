@@ -214,11 +214,14 @@ enum rlk_fault rlk_attempt_confirm(struct rlk_conn *conn,
 {
 	struct counting counting = { &held, request, 0 };
 	enum rlk_fault fault = rlk_sure_begin(conn, reterr);
+	bool all = false;
 
 	/* A member that is behind has rows that are gone, too. */
 	if (fault)
 		return fault;
-	fault = count(conn, &counting, ret_found, reterr);
+	fault = count(conn, &counting, &all, reterr);
 	rlk_sure_end(conn);
+	if (!fault)
+		*ret_found = all;
 	return fault;
 }
