@@ -161,7 +161,8 @@ struct rowlock_waiters_result {
  *
  * Returns 0, also if @fn ended it; ROWLOCK_EINVAL; and the server errors,
  * perhaps after some calls of @fn. @fn runs on the calling thread and must not
- * call the library. Blocks, at most call_timeout_ms for each question. Any
+ * call the library. Blocks, at most call_timeout_ms for each question, and for
+ * all rows of a name that is given: if there are more @result says so. Any
  * thread.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_list_waiters(

@@ -46,7 +46,9 @@ struct search {
 	void *arg;
 	struct rowlock_errinfo *error;
 	int code;
-	bool ended; /* by @fn, or an error */
+	bool ended;       /* by @fn, or an error */
+	int64_t until_ms; /* for the rows of one name */
+	bool cut;         /* there were more */
 
 	/* The present name. */
 	enum rowlock_strategy strategy;
@@ -238,7 +240,8 @@ static int see_name(const struct rowlock_entry *entry, void *arg)
 	}
 	if (search->strategy == ROWLOCK_LEASE)
 		note_holder(search, entry);
-	return search->ended;
+	search->cut = rlk_now(search->client->clock) >= search->until_ms;
+	return search->ended || search->cut;
 }
 
 /* A name that is given is looked for even if it has no row. */
@@ -251,6 +254,8 @@ static int search_for(struct search *search, enum rowlock_strategy strategy,
 	names.flags =
 	    strategy == ROWLOCK_ROW ? ROWLOCK_LIST_ROWS : ROWLOCK_LIST_LEASES;
 	search->strategy = strategy;
+	search->until_ms =
+	    options->name ? rlk_client_call_until(search->client) : RLK_NEVER;
 	begin_name(search, options->name ? options->name : "");
 	if (!options->name || strategy == ROWLOCK_LEASE)
 		code = rowlock_list(search->client, &names, see_name, search,
@@ -337,6 +342,11 @@ static int list_waiters(struct search *search,
 	code = rlk_client_code(search->client, fault, search->error);
 	if (!code && options->flags & ROWLOCK_LIST_LEASES)
 		code = search_for(search, ROWLOCK_LEASE, options);
+	if (search->cut)
+		snprintf(result->incomplete, sizeof(result->incomplete),
+			 "%.80s told of more rows of the name than could be "
+			 "read in time",
+			 rowlock_client_server(search->client));
 	if (!code && !search->ended && options->flags & ROWLOCK_LIST_ROWS)
 		code = search_for(search, ROWLOCK_ROW, options);
 	return code;
