@@ -186,6 +186,7 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 
 	if (code)
 		return code;
+	rlk_lock_enter(lock);
 	called_ms = rlk_now(lock->name->client->clock);
 	if (lock->recipe)
 		code = lock->recipe->acquire(lock, wait_ms, &error);
@@ -195,5 +196,8 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 		code = rlk_acquire(lock, wait_ms, &error);
 	if (code && reterr)
 		*reterr = error;
-	return rlk_stats_acquire(lock->name->client, called_ms, code);
+	rlk_stats_acquire(lock->name->client, called_ms, code);
+	/* The last use of the lock: rowlock_free() waits for it. */
+	rlk_lock_leave(lock);
+	return code;
 }

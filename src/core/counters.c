@@ -28,8 +28,8 @@ void rlk_durations_add(struct rlk_durations *durations, int64_t ms)
 		rlk_stats_add(&durations->sum_ms, took);
 }
 
-int rlk_stats_acquire(struct rowlock_client *client, int64_t called_ms,
-		      int code)
+void rlk_stats_acquire(struct rowlock_client *client, int64_t called_ms,
+		       int code)
 {
 	struct rlk_stats *stats = &client->stats;
 	_Atomic uint64_t *counter =
@@ -43,7 +43,6 @@ int rlk_stats_acquire(struct rowlock_client *client, int64_t called_ms,
 	if (counter != &stats->busy && counter != &stats->failed)
 		rlk_durations_add(&stats->waiting,
 				  rlk_now(client->clock) - called_ms);
-	return code;
 }
 
 static void read_durations(const struct rlk_durations *durations,

@@ -42,10 +42,9 @@ static inline void rlk_stats_add(_Atomic uint64_t *counter, uint64_t more)
 /** One more that took @ms. */
 void rlk_durations_add(struct rlk_durations *durations, int64_t ms);
 
-/** An acquire of @client that was called at @called_ms ends with @code, which
- *  is returned. */
-int rlk_stats_acquire(struct rowlock_client *client, int64_t called_ms,
-		      int code);
+/** An acquire of @client that was called at @called_ms ends with @code. */
+void rlk_stats_acquire(struct rowlock_client *client, int64_t called_ms,
+		       int code);
 
 /** The counters for the caller; the size is left alone. */
 void rlk_stats_read(const struct rlk_stats *stats,

@@ -167,6 +167,14 @@ static struct rowlock *begin_change(struct rowlock *lock,
 	return other;
 }
 
+/* Had rowlock_free() no waiter of the writer to cancel yet? */
+static bool is_being_freed(struct rowlock *lock)
+{
+	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
+
+	return lock->freed;
+}
+
 static int upgrade(struct rowlock *reader, struct rowlock *writer,
 		   uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
@@ -175,7 +183,9 @@ static int upgrade(struct rowlock *reader, struct rowlock *writer,
 
 	if (code)
 		return code;
-	if (depth > 1)
+	if (is_being_freed(reader))
+		code = rlk_fail_waiting(writer, ROWLOCK_ECANCELED, reterr);
+	else if (depth > 1)
 		code = rlk_fail(reterr, ROWLOCK_EDEADLOCK,
 				RLK_LOCK_FORMAT
 				" reads %u times; release it until it reads "

@@ -94,11 +94,15 @@ int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
 				": it is no semaphore; make one by "
 				"rowlock_semaphore_new()",
 				RLK_LOCK_ARGS(lock));
+	rlk_lock_enter(lock);
 	called_ms = rlk_now(lock->name->client->clock);
 	code = acquire(lock, count, wait_ms, &error);
 	if (code && reterr)
 		*reterr = error;
-	return rlk_stats_acquire(lock->name->client, called_ms, code);
+	rlk_stats_acquire(lock->name->client, called_ms, code);
+	/* The last use of the lock: rowlock_free() waits for it. */
+	rlk_lock_leave(lock);
+	return code;
 }
 
 unsigned int rowlock_semaphore_held(const struct rowlock *lock)

@@ -363,7 +363,8 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 	code = own_hold_locked(lock, wanted->under, reterr);
 	if (code <= 0)
 		return code;
-	if (lock->cancel_next) {
+	/* rowlock_free() has cancelled the waiters that it found. */
+	if (lock->cancel_next || lock->freed) {
 		lock->cancel_next = false;
 		return rlk_fail_waiting(lock, ROWLOCK_ECANCELED, reterr);
 	}
