@@ -205,20 +205,22 @@ class Bash(Completion):
 
     def test_a_line_typed_into_bash_is_completed(self):
         rc = os.path.join(self.directory, "rc")
-        with open(rc, "w", encoding="utf-8") as out:
-            out.write((f". {LOADER}\n" if os.path.exists(LOADER) else "") +
-                      f". {BUILT}/rowlock\nbind 'set enable-bracketed-paste off'\n"
-                      "PS1=READY\n")
         argv = ["bash", "--rcfile", rc, "-i"]
-        self.assertEqual(
-            self.typed(argv, f"rowlock sho\t--strat\tro\t --defaults-file={self.directory}"
-                             "/o.\t--defaults-group-suffix=-e\tnightl\t",
-                       ROWLOCK_COMPLETE_NAMES="1"),
-            ["show", "--strategy=row", f"--defaults-file={self.directory}/o.cnf",
-             "--defaults-group-suffix=-east", "nightly"])
-        self.assertEqual(self.typed(argv, "rowlock show \\$\t",
-                                    ROWLOCK_COMPLETE_NAMES="1"),
-                         ["show", "$(touch pwned)"])
+        for loader in (LOADER, os.devnull) if os.path.exists(LOADER) else (os.devnull,):
+            with open(rc, "w", encoding="utf-8") as out:
+                out.write(f". {loader}\n. {BUILT}/rowlock\n"
+                          "bind 'set enable-bracketed-paste off'\nPS1=READY\n")
+            self.assertEqual(
+                self.typed(argv, "rowlock sho\t--strat\tro\t "
+                                 f"--defaults-file={self.directory}/o.\t"
+                                 "--defaults-group-suffix=-e\tnightl\t",
+                           ROWLOCK_COMPLETE_NAMES="1"),
+                ["show", "--strategy=row", f"--defaults-file={self.directory}/o.cnf",
+                 "--defaults-group-suffix=-east", "nightly"], loader)
+            for typed, name in (("\\$\t", "$(touch pwned)"), ("a:\t", "a:b")):
+                self.assertEqual(self.typed(argv, f"rowlock show {typed}",
+                                            ROWLOCK_COMPLETE_NAMES="1"),
+                                 ["show", name], loader)
         self.not_run()
 
 

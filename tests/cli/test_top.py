@@ -368,7 +368,7 @@ class Screen(WindowTest):
         self.fake.answers["list"] = [
             *(hold(name, HELD, i, info="INFO") for i, name in enumerate(hostile)),
             entry(b"\xff\xfe\xc0", 0, HELD), "reply 0"]
-        shown = self.open(until="z +lease")
+        shown = self.open(until="(?:[^\n]* held [^\n]*\n){13}")
         lines = shown.splitlines()
         at = lines[2].index("STATE")
         self.assertEqual(len(lines), 24)
