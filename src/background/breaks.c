@@ -8,8 +8,7 @@
  *
  * A transaction that gives its lease back deletes the row before the answer
  * comes here. While one is being ended its lease stays a suspect, and the look
- * is made again. If no answer has come the loss is told, and the lease stays
- * for its owner to find the outcome out.
+ * is made again.
  *
  * Failure mode: an answer with more rows than ours can be is not believed, and
  * the server is asked again.
@@ -131,7 +130,7 @@ static bool lose_missing(struct rowlock_client *client, struct seen *seen)
 			hold->suspect = false;
 		else if (hold->guard.gives_back)
 			all = false;
-		else if (!hold->guard.may_be_gone)
+		else
 			rlk_hold_lose_locked(hold, exported
 						       ? RLK_WAS_ADOPTED
 						       : "it was broken by "

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "core/client.h"
+#include "hold/handle.h"
 #include "test.h"
 
 #define DAY_US 86400000000ll
@@ -282,10 +284,17 @@ static void *end_it(void *arg)
 	return NULL;
 }
 
-static bool no_look_is_under_way(void *arg)
+/* The look is over, and did not judge all. */
+static bool look_is_due_again(void *arg)
 {
-	(void) arg;
-	return fake_lent(RLK_BAY_CONTROL) == 0;
+	struct rowlock *lock = arg;
+	struct rowlock_client *client = lock->name->client;
+	bool due;
+
+	rlk_mutex_lock(&client->mutex);
+	due = client->look_breaks;
+	rlk_mutex_unlock(&client->mutex);
+	return due || !rowlock_held(lock);
 }
 
 /* The server has executed it, and its answer is on the way. */
@@ -303,10 +312,10 @@ FAKE("an end that gives the lease back is no loss")
 	fake_next(FAKE_JOB_SUCCEED, lost_after);
 	fake_next(FAKE_JOB_SUCCEED, (struct fake_answer){ .wait = true });
 	assert_int_equal(pthread_create(&thread, NULL, end_it, &ending), 0);
-	fake_await(FAKE_JOB_SUCCEED, 2);
+	fake_pass_await(FAKE_JOB_SUCCEED, 2);
 	assert_true(fake_lease("job") == 0);
 	look_for_breaks(lock);
-	fake_until(no_look_is_under_way, NULL);
+	fake_until(look_is_due_again, lock);
 	assert_true(rowlock_held(lock));
 	fake_let(FAKE_JOB_SUCCEED);
 	pthread_join(thread, NULL);
@@ -338,26 +347,12 @@ FAKE("a lease that is broken while its end fails is lost")
 	fake_await(FAKE_JOB_SUCCEED, 1);
 	fake_lease_remove("job");
 	look_for_breaks(lock);
-	fake_until(no_look_is_under_way, NULL);
+	fake_until(look_is_due_again, lock);
 	fake_let(FAKE_JOB_SUCCEED);
 	pthread_join(thread, NULL);
 	assert_int_equal(ending.code, ROWLOCK_EDB);
 	fake_pass_until(is_not_held, lock);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
-}
-
-FAKE("a look for breaks leaves an unknown end to its owner")
-{
-	FAKE_JOB(ROWLOCK_LEASE, 0);
-	struct rowlock_run run = day();
-
-	assert_ok(rowlock_acquire(lock, 0, &err));
-	end_unknown(lock, &run, unknown_then_late);
-	assert_true(fake_lease("job") == 0);
-	look_for_breaks(lock);
-	fake_until(no_look_is_under_way, NULL);
-	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
-	assert_true(fake_job.succeeded);
 }
 
 FAKE("a lost lease notes nothing")
