@@ -191,6 +191,7 @@ static void leave(struct rowlock *lock, struct rlk_hold *hold, bool unknown)
 
 	rlk_mutex_lock(&client->mutex);
 	hold->guard.in_transaction = false;
+	hold->guard.gives_back = false;
 	if (unknown) {
 		hold->guard.commit_may_come = true;
 		rlk_hold_doubt_locked(hold);
@@ -478,6 +479,7 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 	}
 	rlk_mutex_lock(&lock->name->client->mutex);
 	ending.unanswered = hold->guard.may_be_gone;
+	hold->guard.gives_back = how == ROWLOCK_ONCE_SUCCEEDED;
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	request = rlk_hold_request(hold);
 	row = row_of(&mine, &request);

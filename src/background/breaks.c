@@ -6,6 +6,10 @@
  * back comes by the same count, and so does the adoption of one that we have
  * exported.
  *
+ * A transaction that gives its lease back deletes the row before the answer
+ * comes here. While one is being ended its lease stays a suspect, and the look
+ * is made again.
+ *
  * Failure mode: an answer with more rows than ours can be is not believed, and
  * the server is asked again.
  */
@@ -107,9 +111,11 @@ static uint64_t suspect_all(struct rowlock_client *client, size_t *ret_rows)
 	return id;
 }
 
-static void lose_missing(struct rowlock_client *client, struct seen *seen)
+/* Returns false if it cannot be said of all. */
+static bool lose_missing(struct rowlock_client *client, struct seen *seen)
 {
 	struct rlk_hold *hold;
+	bool all = true;
 
 	if (seen->count)
 		qsort(seen->attempts, seen->count, sizeof(*seen->attempts),
@@ -118,17 +124,20 @@ static void lose_missing(struct rowlock_client *client, struct seen *seen)
 	rlk_list_each (hold, &client->session.holds, node) {
 		bool exported = hold->state == RLK_HOLD_EXPORTED;
 
-		if (hold->suspect &&
-		    (exported || hold->state == RLK_HOLD_HELD) &&
-		    !is_there(seen, hold))
+		if (!hold->suspect ||
+		    (!exported && hold->state != RLK_HOLD_HELD) ||
+		    is_there(seen, hold))
+			hold->suspect = false;
+		else if (hold->guard.gives_back)
+			all = false;
+		else
 			rlk_hold_lose_locked(hold, exported
 						       ? RLK_WAS_ADOPTED
 						       : "it was broken by "
 							 "hand");
-		else
-			hold->suspect = false;
 	}
 	rlk_mutex_unlock(&client->mutex);
+	return all;
 }
 
 /* A request that cannot be read keeps no lease that was broken. */
@@ -136,11 +145,12 @@ static bool look_on(struct rowlock_client *client, struct rlk_conn *conn,
 		    uint64_t id, struct seen *seen)
 {
 	struct rowlock_errinfo error;
+	bool all;
 
 	if (rlk_leases_of(conn, id, add, seen, &error) || seen->failed)
 		return false;
-	lose_missing(client, seen);
-	return rlk_revocations_tell(client, conn, id);
+	all = lose_missing(client, seen);
+	return rlk_revocations_tell(client, conn, id) && all;
 }
 
 bool rlk_breaks_look(struct rowlock_client *client)

@@ -418,6 +418,29 @@ static bool is_last_level(const struct rlk_guarded *guarded)
 	return guarded->hold->depth == (lock->hold == guarded->hold ? 1 : 0);
 }
 
+/* From its COMMIT to the answer the row may be gone without a loss. */
+static int commit_and_give_back(struct rlk_guarded *guarded, int64_t until_ms,
+				struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = guarded->lock->name->client;
+	int code;
+
+	guarded->guard.releases = true;
+	rlk_mutex_lock(&client->mutex);
+	guarded->hold->guard.gives_back = true;
+	rlk_mutex_unlock(&client->mutex);
+	code = commit(guarded, until_ms, reterr);
+	note_end(guarded, code == 0);
+	if (code == 0 || code == ROWLOCK_EUNKNOWN)
+		rlk_receipt_note(client, guarded->hold->attempt);
+	if (code == 0)
+		rlk_release_gone(guarded->lock, guarded->hold, until_ms);
+	rlk_mutex_lock(&client->mutex);
+	guarded->hold->guard.gives_back = false;
+	rlk_mutex_unlock(&client->mutex);
+	return code;
+}
+
 int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 			   struct rowlock_errinfo *reterr)
 {
@@ -441,15 +464,9 @@ int rowlock_commit_release(struct rowlock *lock, struct st_mysql *conn,
 			    "it is held more than once; release the other "
 			    "levels first, or commit without a release",
 			    reterr);
-	guarded->guard.releases = true;
-	code = commit(guarded, until_ms, reterr);
-	note_end(guarded, code == 0);
-	if (code == 0 || code == ROWLOCK_EUNKNOWN)
-		rlk_receipt_note(lock->name->client, guarded->hold->attempt);
+	code = commit_and_give_back(guarded, until_ms, reterr);
 	if (code)
 		rlk_guarded_tell_rows(guarded, reterr);
-	else
-		rlk_release_gone(lock, guarded->hold, until_ms);
 	rlk_guarded_untie(guarded);
 	return code;
 }

@@ -93,8 +93,9 @@ struct rlk_hold_guard {
 				     unknown */
 	bool unsure : 1;          /* the count is unknown */
 	bool unseen : 1;          /* the last look left its row out */
-	bool may_be_gone : 1;     /* a transaction that deletes its row was not
-				     answered */
+	bool gives_back : 1;      /* a transaction that deletes its row is being
+				     ended */
+	bool may_be_gone : 1;     /* such a one was not answered */
 	uint16_t count; /* of guards in the row, unless that is unsure, or at
 			   its most */
 };

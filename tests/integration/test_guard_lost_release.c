@@ -114,6 +114,60 @@ LOST("a receipt outlasts the maximum")
 	test_lock_end(releasing.lock);
 }
 
+static void begin_with(struct scene *scene, struct rowlock *lock)
+{
+	assert_ok(rowlock_rollback(scene->lock, scene->mysql, &err));
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_begin(lock, scene->mysql, 0, &err));
+	assert_int_equal(mysql_query(scene->mysql,
+				     "UPDATE " ACCOUNT " SET balance = 80 "
+				     "WHERE id = 1"),
+			 0);
+}
+
+static void count_loss(struct rowlock *lost, void *losses)
+{
+	(void) lost;
+	++*(_Atomic int *) losses;
+}
+
+/* Another lease of the session is broken meanwhile, so the client looks which
+ * of its rows are there. */
+LOST("a release that waits for its answer is no loss")
+{
+	struct scene *scene = *state;
+	struct releasing releasing = { .scene = scene };
+	struct rowlock_client_options options =
+	    test_client_options(test_ttl_ms(1500));
+	const char *name = test_name("broken");
+	uint64_t began = test_now_ns();
+	pthread_t thread;
+
+	options.call_timeout_ms = test_timeout_ms(6000);
+	TEST_CLIENT(client, test_client_with(&options));
+	TEST_LOCK(broken, test_lock(client, ROWLOCK_LEASE, 0, name));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE,
+				  test_name("given-back")));
+	_Atomic int losses = 0;
+
+	assert_ok(rowlock_acquire(broken, 0, &err));
+	begin_with(scene, lock);
+	rowlock_on_lost(lock, count_loss, &losses);
+	releasing.lock = lock;
+	scene->relay.fate = ANSWER_STAYS_AWAY;
+	assert_int_equal(
+	    pthread_create(&thread, NULL, commit_release, &releasing), 0);
+	while (balance(scene) != 80)
+		test_keep_waiting(began, "the commit to take place");
+	assert_ok(rowlock_break(scene->client, ROWLOCK_LEASE, name, &err));
+	while (rowlock_held(broken))
+		test_keep_waiting(began, "the other's loss");
+	pthread_join(thread, NULL);
+	assert_code(releasing.code, 0, &releasing.err);
+	rowlock_on_lost(lock, NULL, NULL);
+	assert_int_equal(losses, 0);
+}
+
 LOST("a late release under a maximum does not take place")
 {
 	struct scene *scene = *state;

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "core/client.h"
+#include "hold/handle.h"
 #include "test.h"
 
 #define DAY_US 86400000000ll
@@ -253,6 +255,104 @@ FAKE("an unknown end is told as a loss, once")
 	assert_true(fake_job.succeeded);
 	rowlock_on_lost(lock, NULL, NULL);
 	assert_int_equal(losses, 1);
+}
+
+/* Another lease of the session may have been broken. */
+static void look_for_breaks(struct rowlock *lock)
+{
+	struct rowlock_client *client = lock->name->client;
+	const unsigned int looks = fake_count(FAKE_LEASES_OF);
+
+	rlk_mutex_lock(&client->mutex);
+	client->look_breaks = true;
+	rlk_mutex_unlock(&client->mutex);
+	rlk_sleeper_wake(&client->chores_sleeper);
+	fake_await(FAKE_LEASES_OF, looks + 1);
+}
+
+struct ending {
+	struct rowlock *lock;
+	struct rowlock_run *run;
+	int code;
+};
+
+static void *end_it(void *arg)
+{
+	struct ending *ending = arg;
+
+	ending->code = rowlock_once_end(ending->lock, ending->run, 0, 1, NULL);
+	return NULL;
+}
+
+/* The look is over, and did not judge all. */
+static bool look_is_due_again(void *arg)
+{
+	struct rowlock *lock = arg;
+	struct rowlock_client *client = lock->name->client;
+	bool due;
+
+	rlk_mutex_lock(&client->mutex);
+	due = client->look_breaks;
+	rlk_mutex_unlock(&client->mutex);
+	return due || !rowlock_held(lock);
+}
+
+/* The server has executed it, and its answer is on the way. */
+FAKE("an end that gives the lease back is no loss")
+{
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE);
+	struct rowlock_run run = day();
+	struct ending ending = { lock, &run, 0 };
+	_Atomic int losses = 0;
+	pthread_t thread;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	rowlock_on_lost(lock, fake_count_loss, &losses);
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	fake_next(FAKE_JOB_SUCCEED, lost_after);
+	fake_next(FAKE_JOB_SUCCEED, (struct fake_answer){ .wait = true });
+	assert_int_equal(pthread_create(&thread, NULL, end_it, &ending), 0);
+	fake_pass_await(FAKE_JOB_SUCCEED, 2);
+	assert_true(fake_lease("job") == 0);
+	look_for_breaks(lock);
+	fake_until(look_is_due_again, lock);
+	assert_true(rowlock_held(lock));
+	fake_let(FAKE_JOB_SUCCEED);
+	pthread_join(thread, NULL);
+	assert_int_equal(ending.code, 0);
+	rowlock_on_lost(lock, NULL, NULL);
+	assert_int_equal(losses, 0);
+}
+
+static bool is_not_held(void *lock)
+{
+	return !rowlock_held(lock);
+}
+
+FAKE("a lease that is broken while its end fails is lost")
+{
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE);
+	struct rowlock_run run = day();
+	struct ending ending = { lock, &run, 0 };
+	pthread_t thread;
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	fake_next(FAKE_JOB_SUCCEED,
+		  (struct fake_answer){ .wait = true,
+					.given = true,
+					.skip = true,
+					.result = RLK_REFUSED });
+	assert_int_equal(pthread_create(&thread, NULL, end_it, &ending), 0);
+	fake_await(FAKE_JOB_SUCCEED, 1);
+	fake_lease_remove("job");
+	look_for_breaks(lock);
+	fake_until(look_is_due_again, lock);
+	fake_let(FAKE_JOB_SUCCEED);
+	pthread_join(thread, NULL);
+	assert_int_equal(ending.code, ROWLOCK_EDB);
+	fake_pass_until(is_not_held, lock);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 
 FAKE("a lost lease notes nothing")
