@@ -76,13 +76,20 @@ static void lost_answer(struct fake_answer answer)
 	assert_int_equal(fake_count(FAKE_ADOPT), 3);
 	assert_true(fake_call(FAKE_ADOPT, 2).attempt ==
 		    fake_call(FAKE_ADOPT, 0).attempt);
+	/* None can be executed any more when the next one is sent. */
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_true(fake_call(FAKE_FENCE, i).id ==
+			    fake_call(FAKE_ADOPT, i).conn);
+		assert_true(fake_call(FAKE_FENCE, i).order <
+			    fake_call(FAKE_ADOPT, i + 1).order);
+	}
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_true(fake_lease("job") == rowlock_attempt(lock));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_lease("job"), 0);
 }
 
-FAKE("one without an answer is asked again by the same attempt")
+FAKE("one without an answer is asked again behind a fence")
 {
 	lost_answer(lost_after);
 	fake_setup(state);
@@ -117,6 +124,22 @@ FAKE("one that never came leaves the lease to its exporter")
 	fake_always(FAKE_ADOPT, (struct fake_answer){ .given = false });
 	assert_ok(rowlock_adopt(lock, text, &err));
 	assert_ok(rowlock_release(lock, &err));
+}
+
+/* A KILL that is refused, or another node of a cluster. */
+FAKE("one that no fence reaches is not asked again, but taken back")
+{
+	static const struct fake_answer refused = { .given = true,
+						    .skip = true,
+						    .result = RLK_REFUSED };
+	OFFERED();
+
+	fake_next(FAKE_ADOPT, lost_after);
+	fake_always(FAKE_FENCE, refused);
+	assert_code(pass_adopt(lock, text), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(fake_count(FAKE_ADOPT), 1);
+	fake_pass_until(is_free, NULL);
+	assert_int_equal(rowlock_held(lock), 0);
 }
 
 FAKE("what is not offered any more changes nothing")
