@@ -174,6 +174,14 @@ static bool is_lost(void *arg)
 	return strstr(rowlock_lost_reason(arg), "handed over") != NULL;
 }
 
+static uint64_t count_ended(const struct rowlock_client *client)
+{
+	struct rowlock_client_stats stats = { .size = sizeof(stats) };
+
+	assert_ok(rowlock_stats(client, &stats, &err));
+	return stats.holding.buckets[ROWLOCK_BUCKETS - 1].count;
+}
+
 FAKE("an exporter keeps its lease alive, and hears of the adoption")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
@@ -184,6 +192,7 @@ FAKE("an exporter keeps its lease alive, and hears of the adoption")
 	rowlock_on_lost(lock, fake_count_loss, (void *) &losses);
 	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
 	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_equal(count_ended(client), 1);
 	fake_advance(10000);
 	fake_await(FAKE_BEAT, 1);
 	assert_int_equal(losses, 0);
@@ -192,6 +201,7 @@ FAKE("an exporter keeps its lease alive, and hears of the adoption")
 	fake_pass_until(is_lost, lock);
 	fake_until(fake_is_one, (void *) &losses);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(count_ended(client), 1);
 }
 
 FAKE("a freed exporter leaves its session, and what lives by it")
