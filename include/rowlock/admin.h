@@ -329,9 +329,9 @@ enum rowlock_loss {
 	ROWLOCK_LOSS_GONE = 4,     /* its row was removed */
 	ROWLOCK_LOSS_RESTORED = 5, /* the tables went back to an earlier day */
 	ROWLOCK_LOSS_MAXIMUM = 6,  /* max_hold_ms */
-	ROWLOCK_LOSS_CUT = 7,      /* row: its connection ended, */
-	ROWLOCK_LOSS_DEAF = 8,     /* did not answer while others did, */
-	ROWLOCK_LOSS_IDLE = 9,     /* or for the idle bound */
+	ROWLOCK_LOSS_CUT = 7,      /* row: its connection ended */
+	ROWLOCK_LOSS_DEAF = 8,     /* row: only its connection was silent */
+	ROWLOCK_LOSS_IDLE = 9,     /* row: the server was, for the idle bound */
 	ROWLOCK_LOSS_KEEP = 10,    /* no heartbeat of at_least_ms, or of
 				      delay_after_loss_ms, was answered */
 	ROWLOCK_LOSS_OWNER = 11,   /* the thread that owned it ended */
@@ -377,8 +377,8 @@ struct rowlock_client_stats {
 			    had the name; once each. Under ROWLOCK_ROW a wait of
 			    less than two seconds may be missed */
 	uint64_t holds;  /* that began: with the first level of an owner, from
-			    the server or handed over; of readers that share a
-			    row with the first one */
+			    the server, handed over or adopted; of readers that
+			    share a row with the first one */
 	uint64_t handed_over; /* by a thread of this client to another, without
 				 the server */
 	uint64_t evicted;     /* sessions of dead clients that this one removed,
@@ -389,8 +389,8 @@ struct rowlock_client_stats {
 	/** From the call of an acquire to its end: of each that was acquired,
 	 *  timed out, or was canceled. */
 	struct rowlock_durations waiting;
-	/** From the begin of a hold to its last release, or its loss. `holds`
-	 *  less the count of the last bucket are held now. */
+	/** From the begin of a hold to its last release, its export, or its
+	 *  loss. `holds` less the count of the last bucket are held now. */
 	struct rowlock_durations holding;
 };
 

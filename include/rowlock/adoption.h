@@ -78,8 +78,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_export(struct rowlock *lock, char *text,
  * Returns 0: held. ROWLOCK_EINVAL: @text is not such a string, or was made for
  * another name or database; ROWLOCK_ELOST: it was used before, or the lease was
  * released, broken, or had expired: the message says which, as far as can be
- * known; ROWLOCK_EHELD: @lock holds it already; ROWLOCK_EBUSY: another thread
- * of this client waits for the name, or holds it; ROWLOCK_ECANCELED;
+ * known; ROWLOCK_EHELD: @lock holds it already; ROWLOCK_EBUSY: another handle
+ * of this client holds the name, or waits for it; ROWLOCK_ECANCELED;
  * ROWLOCK_EUNSUPPORTED: as in rowlock_export(); and the server errors. After
  * those it is not held here; if an answer was lost, the lease may be taken over
  * all the same, and is given back as that of an acquire is. After any other

@@ -345,6 +345,7 @@ bool rlk_hold_stands_locked(struct rlk_hold *hold)
 void rlk_hold_export_locked(struct rlk_hold *hold)
 {
 	move(hold, RLK_HOLD_EXPORTED);
+	rlk_count_end_locked(hold);
 	hold->reason = RLK_WAS_EXPORTED;
 	if (hold->owner == rlk_thread_serial())
 		rlk_end_owe(-1);

@@ -4,11 +4,11 @@
  * can get meanwhile: there is no line, and no wait but for what is in the way
  * for a moment.
  *
- * Failure modes: if no answer came the same attempt is asked again, on another
- * connection. No fence has to come first, as for an acquire (settle.c): of all
- * sendings one changes the row, the others find that it is not offered any
- * more, however late they come. If no answer comes in time the attempt is
- * abandoned: the chores end the session that it was sent on, and delete its
+ * Failure modes: if no answer came, the session that was asked is ended first,
+ * as for an acquire (settle.c), and then the same attempt is asked again. A
+ * request that is executed after this call has failed would take over a lease
+ * that nobody holds, and that our session keeps alive. If no answer comes in
+ * time, or no fence reaches, the attempt is abandoned: the chores delete its
  * row, if it has taken the lease over.
  */
 #include "wait/adopting.h"
@@ -19,20 +19,20 @@
 #include "strategy/offer.h"
 #include "wait/grant.h"
 #include "wait/line.h"
-#include "wait/settle.h"
 
 /* Between two tries. */
 #define REST_MS 20
 
-static enum rlk_step no_answer(struct rlk_asking *asking)
+static enum rlk_step no_answer(struct rlk_asking *asking,
+			       const struct rlk_request *request)
 {
-	struct rowlock_client *client = asking->client;
+	enum rlk_step step = rlk_judge(asking, RLK_UNKNOWN, request, NULL);
 
-	rlk_conn_mark(asking->conn, &asking->doubt.mark);
-	rlk_pool_discard(client->pool, TAKE_PTR(asking->conn));
-	asking->doubt.unsure = true;
-	rlk_fail_abandoned(asking);
-	return RLK_STEP_LATER;
+	if (step == RLK_STEP_AGAIN)
+		return RLK_STEP_LATER;
+	/* Another attempt would find the lease taken over by this one. */
+	return rlk_end_with(asking, step == RLK_STEP_END ? asking->code
+							 : asking->error.code);
 }
 
 /* The lease is not offered any more: no sending changes it from now on. */
@@ -64,7 +64,7 @@ static enum rlk_step ask(struct rlk_asking *asking)
 				    "broken, or had expired; acquire it anew");
 	case RLK_PENDING:
 	case RLK_UNKNOWN:
-		return no_answer(asking);
+		return no_answer(asking, &request);
 	default:
 		return rlk_judge(asking, verdict, &request, NULL);
 	}
@@ -105,7 +105,7 @@ static void give_up(struct rlk_asking *asking)
 	if (!asking->code || !asking->doubt.unsure)
 		return;
 	rlk_mutex_lock(&asking->client->mutex);
-	rlk_hold_abandon_locked(asking->hold, &asking->doubt.mark);
+	rlk_hold_abandon_locked(asking->hold, NULL);
 	rlk_mutex_unlock(&asking->client->mutex);
 }
 

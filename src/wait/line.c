@@ -211,8 +211,8 @@ static int fail_wanted(const struct rowlock *lock,
 {
 	return rlk_fail(reterr, ROWLOCK_EBUSY,
 			"adopt " RLK_LOCK_FORMAT
-			": another thread of this client waits for it, or "
-			"holds it; adopt it before that, and try again",
+			": another handle of this client holds it, or waits "
+			"for it; adopt it before that, and try again",
 			RLK_LOCK_ARGS(lock));
 }
 
@@ -326,7 +326,8 @@ static int reenter_locked(struct rowlock *lock, const struct wanted *wanted,
 	/* A handle of a shared lock has its own hold, or joins the last. */
 	struct rlk_hold *hold = lock->hold ? lock->hold : lock->name->hold;
 
-	if (!hold || hold->owner != rlk_lock_owner(lock) ||
+	/* An adopted hold is another one. */
+	if (!hold || hold->owner != rlk_lock_owner(lock) || wanted->offer ||
 	    !rlk_hold_stands_locked(hold))
 		return 1;
 	if (!lock->hold && hold->name->strategy->shared &&

@@ -221,6 +221,16 @@ class Screen(WindowTest):
         self.wait_for("code=0")
         self.assertNotIn("break", self.fake.seen)
 
+    def test_another_size_of_the_window_answers_no_question(self):
+        self.open()
+        self.keys("b")
+        self.wait_for("break 'cron/a'")
+        for columns in (90, 100, 80):
+            self.tmux("resize-window", "-x", str(columns), "-y", "20")
+        self.wait_for("break 'cron/a'.*y/N", but=("nothing was broken",))
+        self.keys("y")
+        self.fake.expect("break")
+
     def test_another_hold_of_the_name_is_not_broken(self):
         self.open()
         self.keys("b")
@@ -276,6 +286,14 @@ class Screen(WindowTest):
         self.assertNotIn("cron", shown)
         self.keys("/", "Escape")
         self.wait_for("1 to 4 of 4 by name\n")
+
+    def test_a_letter_with_the_number_of_a_key_is_a_letter(self):
+        self.open()
+        # Those of Enter, and of Down.
+        self.keys("/", "x\u0157\u0102y")
+        self.wait_for("x\u0157\u0102y_")
+        self.keys("Escape", "\u0102", "b")
+        self.wait_for("break 'cron/a'")
 
     def test_a_shows_all_names(self):
         self.open()
@@ -418,6 +436,23 @@ class Screen(WindowTest):
         self.keys("fg", "Enter")
         shown = self.wait_for("stock", self.KEYS)
         self.assertEqual(len(shown.splitlines()), 12)
+        self.keys("q")
+        self.wait_for("PROMPT", but=("stock",))
+
+    def test_behind_the_shell_it_stops_and_draws_nothing(self):
+        self.environment["PS1"] = "PROMPT> "
+        # It tells at once of a job that stops.
+        self.window("bash --norc --noprofile -b -i")
+        self.keys(f"{CLI} top &", "Enter")
+        self.wait_for("Stopped", but=("stock",))
+        self.keys("fg", "Enter")
+        self.wait_for("stock", self.KEYS)
+        self.keys("C-z")
+        self.wait_for("Stopped", but=("stock",))
+        self.keys("bg", "Enter")
+        self.wait_for(r"(?s)PROMPT> bg.*Stopped", but=("stock",))
+        self.keys("fg", "Enter")
+        self.wait_for("stock", self.KEYS)
         self.keys("q")
         self.wait_for("PROMPT", but=("stock",))
 

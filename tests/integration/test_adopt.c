@@ -95,6 +95,24 @@ CASE("a string is good once")
 	       "nobody has it any more");
 }
 
+CASE("a handle that may join its thread's hold does not take that for adopted")
+{
+	TWO("joined", TTL_MS);
+	TEST_LOCK(adopter,
+		  test_lock(other, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, name));
+	TEST_LOCK(late,
+		  test_lock(other, ROWLOCK_LEASE, ROWLOCK_OWNER_THREAD, name));
+
+	export(from, text);
+	assert_ok(rowlock_adopt(adopter, text, &err));
+	expect(rowlock_adopt(late, text, &err), ROWLOCK_EBUSY,
+	       "another handle");
+	assert_int_equal(rowlock_held(late), 0);
+	assert_ok(rowlock_acquire(late, 0, &err));
+	assert_ok(rowlock_release(late, &err));
+	assert_ok(rowlock_release(adopter, &err));
+}
+
 CASE("a release takes an exported lease back, and frees the name")
 {
 	TWO("withdrawn", TTL_MS);

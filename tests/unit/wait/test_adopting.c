@@ -76,13 +76,20 @@ static void lost_answer(struct fake_answer answer)
 	assert_int_equal(fake_count(FAKE_ADOPT), 3);
 	assert_true(fake_call(FAKE_ADOPT, 2).attempt ==
 		    fake_call(FAKE_ADOPT, 0).attempt);
+	/* None can be executed any more when the next one is sent. */
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_true(fake_call(FAKE_FENCE, i).id ==
+			    fake_call(FAKE_ADOPT, i).conn);
+		assert_true(fake_call(FAKE_FENCE, i).order <
+			    fake_call(FAKE_ADOPT, i + 1).order);
+	}
 	assert_int_equal(rowlock_held(lock), 1);
 	assert_true(fake_lease("job") == rowlock_attempt(lock));
 	assert_ok(rowlock_release(lock, &err));
 	assert_int_equal(fake_lease("job"), 0);
 }
 
-FAKE("one without an answer is asked again by the same attempt")
+FAKE("one without an answer is asked again behind a fence")
 {
 	lost_answer(lost_after);
 	fake_setup(state);
@@ -119,6 +126,22 @@ FAKE("one that never came leaves the lease to its exporter")
 	assert_ok(rowlock_release(lock, &err));
 }
 
+/* A KILL that is refused, or another node of a cluster. */
+FAKE("one that no fence reaches is not asked again, but taken back")
+{
+	static const struct fake_answer refused = { .given = true,
+						    .skip = true,
+						    .result = RLK_REFUSED };
+	OFFERED();
+
+	fake_next(FAKE_ADOPT, lost_after);
+	fake_always(FAKE_FENCE, refused);
+	assert_code(pass_adopt(lock, text), ROWLOCK_ECONNECT, &err);
+	assert_int_equal(fake_count(FAKE_ADOPT), 1);
+	fake_pass_until(is_free, NULL);
+	assert_int_equal(rowlock_held(lock), 0);
+}
+
 FAKE("what is not offered any more changes nothing")
 {
 	OFFERED();
@@ -151,6 +174,14 @@ static bool is_lost(void *arg)
 	return strstr(rowlock_lost_reason(arg), "handed over") != NULL;
 }
 
+static uint64_t count_ended(const struct rowlock_client *client)
+{
+	struct rowlock_client_stats stats = { .size = sizeof(stats) };
+
+	assert_ok(rowlock_stats(client, &stats, &err));
+	return stats.holding.buckets[ROWLOCK_BUCKETS - 1].count;
+}
+
 FAKE("an exporter keeps its lease alive, and hears of the adoption")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
@@ -161,6 +192,7 @@ FAKE("an exporter keeps its lease alive, and hears of the adoption")
 	rowlock_on_lost(lock, fake_count_loss, (void *) &losses);
 	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
 	assert_int_equal(rowlock_held(lock), 0);
+	assert_int_equal(count_ended(client), 1);
 	fake_advance(10000);
 	fake_await(FAKE_BEAT, 1);
 	assert_int_equal(losses, 0);
@@ -169,6 +201,7 @@ FAKE("an exporter keeps its lease alive, and hears of the adoption")
 	fake_pass_until(is_lost, lock);
 	fake_until(fake_is_one, (void *) &losses);
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_int_equal(count_ended(client), 1);
 }
 
 FAKE("a freed exporter leaves its session, and what lives by it")

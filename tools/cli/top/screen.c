@@ -13,6 +13,7 @@
 #define NCURSES_NOMACROS
 #include <curses.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -333,7 +334,8 @@ static void edit(struct screen *screen, wint_t key, bool is_key)
 	size_t length = strlen(filter);
 	mbstate_t state = { 0 };
 
-	if ((!is_key && (key == '\r' || key == '\n')) || key == KEY_ENTER)
+	if ((!is_key && (key == '\r' || key == '\n')) ||
+	    (is_key && key == KEY_ENTER))
 		screen->mode = MODE_ROWS;
 	else if (!is_key && key == '\033') {
 		screen->mode = MODE_ROWS;
@@ -412,17 +414,23 @@ static void act(struct screen *screen, wint_t key)
 	renew(screen);
 }
 
+/* Another size of the terminal comes as a key, and answers no question. A
+ * letter may have the number of a key. */
 static void take_keys(struct screen *screen)
 {
 	wint_t key;
 	int kind;
 
 	while (screen->code < 0 && (kind = get_wch(&key)) != ERR) {
+		bool is_key = kind == KEY_CODE_YES;
+
+		if (is_key && key == KEY_RESIZE)
+			continue;
 		if (screen->mode == MODE_BREAK)
 			confirm(screen, key);
 		else if (screen->mode == MODE_FILTER)
-			edit(screen, key, kind == KEY_CODE_YES);
-		else
+			edit(screen, key, is_key);
+		else if (is_key || key < KEY_MIN)
 			act(screen, key);
 	}
 }
@@ -481,6 +489,16 @@ static void loop(struct screen *screen, struct signals *signals)
 	}
 }
 
+/* Behind a shell, whose terminal this is, it stops until it is in front. */
+static void heed_shell(void)
+{
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, SIGTTOU);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+}
+
 int screen_run(const struct common *common,
 	       const struct rowlock_list_options *what, bool all,
 	       const struct rows_view *view, uint64_t interval_ms)
@@ -498,6 +516,7 @@ int screen_run(const struct common *common,
 	if (!signals_start(&signals) ||
 	    !asker_start(&screen->asker, common, what))
 		return EXIT_FAILED;
+	heed_shell();
 	if (!paint_begin())
 		return EXIT_FAILED;
 	/* A grid without memory ends the process. */
