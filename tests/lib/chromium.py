@@ -99,7 +99,7 @@ class Chromium:
     def open(self, url, width, height, telephone=False):
         """Until it is loaded, with its style. A telephone has no scroll bar."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=2 if telephone else 1, mobile=telephone)
+                  deviceScaleFactor=1, mobile=telephone)
         self.events.clear()
         failed = self.call("Page.navigate", url=url).get("errorText")
         assert not failed, failed

@@ -18,6 +18,7 @@ const char page_style[] =
     "table{border-collapse:collapse;width:100%}\n"
     "th,td{text-align:left;vertical-align:top;padding:.3em .6em .3em 0;"
     "border-bottom:1px solid #ccc}\n"
+    "td:first-child{min-width:10em}\n"
     ".dead,.failed{color:#a00;font-weight:bold}\n"
     "@media(max-width:45em){thead{display:none}"
     "tr{display:block;padding:.5em 0;border-bottom:1px solid #ccc}"
