@@ -334,7 +334,7 @@ class Serve(Daemon):
             self.fail(f"not up after {waited:.0f} s")
 
 
-# What a browser has made of the page.
+# The page as a browser has made it.
 SEEN = """(() => {
 	const of = (list, what) => [...list].map(what);
 	const left = (node) => {

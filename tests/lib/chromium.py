@@ -25,7 +25,7 @@ class Chromium:
 
     def __init__(self):
         self.number, self.events, self.text, self.session = 0, [], b"", None
-        # Of its own: the home directory may not be ours to write.
+        # The home directory may not be writable.
         self.home = tempfile.mkdtemp(prefix="rowlock-chromium-")
         # Above those of the browser, which are 3 and 4.
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10)

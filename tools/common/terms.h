@@ -19,8 +19,8 @@ const char *answer_word(enum rowlock_answer answer);
  *  unknown. @text has @size bytes. */
 void entry_holder(const struct rowlock_entry *entry, char *text, size_t size);
 
-/** What is between the program and the host there: "[7]@". @text has room for
- *  it. Returns @text. */
+/** Write the text between the program and the host there: "[7]@". @text has
+ * room for it. Returns @text. */
 const char *entry_between(const struct rowlock_entry *entry,
 			  char text[ENTRY_BETWEEN_SIZE]);
 
