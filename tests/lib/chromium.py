@@ -107,9 +107,17 @@ class Chromium:
             self.events.append(self.message())
 
     def evaluate(self, expression):
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
-        return answer["result"].get("value")
+        """In the page that is there then: one that refreshes itself goes meanwhile."""
+        while True:
+            try:
+                answer = self.call("Runtime.evaluate", expression=expression,
+                                   returnByValue=True)
+            except RuntimeError as error:
+                if "navigated" in str(error) or "context" in str(error):
+                    continue
+                raise
+            assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+            return answer["result"].get("value")
 
     def screenshot(self, path):
         """Of what is in the window."""

@@ -216,8 +216,7 @@ static void try_kill(struct patient *patient, struct rlk_conn *other,
 		return; /* the engine's section says so */
 	snprintf(sql, sizeof(sql), "KILL CONNECTION %" PRIu64,
 		 rlk_conn_id(other));
-	patient_more_time(patient->conn);
-	if (rlk_stmt_text(patient->conn, sql, &error))
+	if (!patient_text(patient->conn, sql, &error))
 		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
 			     NULL, "a connection of its own is not killed: %s",
 			     error.message);

@@ -33,6 +33,14 @@ bool patient_number(struct rlk_conn *conn, const struct rlk_stmt_def *def,
 	       RLK_DONE;
 }
 
+bool patient_text(struct rlk_conn *conn, const char *sql,
+		  struct rowlock_errinfo *reterr)
+{
+	patient_more_time(conn);
+	return rlk_stmt_give_up(conn, rlk_stmt_text(conn, sql, reterr),
+				reterr) == RLK_DONE;
+}
+
 int patient_connect(struct patient *patient, unsigned int idle_s,
 		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
 {

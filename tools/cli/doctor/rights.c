@@ -96,8 +96,7 @@ static void try_right(struct patient *patient, const struct right *right)
 	struct rowlock_errinfo error;
 	char next[256];
 
-	patient_more_time(patient->conn);
-	if (rlk_stmt_text(patient->conn, right->sql, &error) == RLK_DONE ||
+	if (patient_text(patient->conn, right->sql, &error) ||
 	    error.mysql == NO_TABLE)
 		return;
 	if (!is_denied(&error)) {
@@ -143,8 +142,7 @@ static void judge_views(struct patient *patient)
 
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(views); i++) {
 		snprintf(sql, sizeof(sql), "SELECT 1 FROM %s" NO_ROW, views[i]);
-		patient_more_time(patient->conn);
-		if (rlk_stmt_text(patient->conn, sql, &error) != RLK_DONE &&
+		if (!patient_text(patient->conn, sql, &error) &&
 		    (error.mysql == NO_DEFINER || error.mysql == VIEW_INVALID))
 			findings_add(&patient->findings, SECTION_SCHEMA,
 				     VERDICT_ADVICE,
@@ -195,7 +193,7 @@ static void judge_schema(struct patient *patient)
 			     "the row of lock_token_floor is gone: no token "
 			     "can be drawn");
 	if (version >= RLK_SCHEMA_VERSION &&
-	    rlk_stmt_text(patient->conn, "SELECT name FROM job_run" NO_ROW,
+	    !patient_text(patient->conn, "SELECT name FROM job_run" NO_ROW,
 			  &error) &&
 	    error.mysql == NO_TABLE)
 		findings_add(findings, SECTION_SCHEMA, VERDICT_WRONG,
