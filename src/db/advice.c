@@ -128,6 +128,16 @@ static void advise_database(struct rlk_conn *conn, int code,
 			this.text);
 }
 
+bool rlk_idle_role(struct rlk_conn *conn, char *role, size_t size)
+{
+	struct answer answer;
+	bool found = ask(conn, idle_role, &answer);
+
+	if (found)
+		snprintf(role, size, "%s", answer.text);
+	return found;
+}
+
 int rlk_advise(struct rlk_conn *conn, int code, struct rowlock_errinfo *reterr)
 {
 	struct answer role;

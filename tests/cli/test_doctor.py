@@ -14,6 +14,7 @@ import unittest
 
 import harness
 import own_server
+import test_tls
 from false_server import FalseServer, Talk
 from harness import patience
 from own_server import OwnServer
@@ -128,6 +129,15 @@ def fails(part, most=1000):
             return payload
         failed.append(request)
         return error(1105, b"not today")
+    return rewrite
+
+
+def refused(number, text):
+    """The server's first word, or that to a login, is an error."""
+    def rewrite(request, payload):
+        if request.text or (payload[0] == 10 and number in (1045, 1226)):
+            return payload if payload[0] == 10 else error(number, text)
+        return error(number, text)
     return rewrite
 
 
@@ -376,6 +386,26 @@ class Doctor(OwnServer):
                 self.assertIn(reason, sections["Schema"][0]["reason"])
                 self.assertEqual(sections["Live"][0]["verdict"], "unknown")
 
+    def test_tables_of_an_older_version_are_advice_or_wrong(self):
+        self.sql("CREATE TABLE kept AS SELECT * FROM rowlock_schema")
+        self.addCleanup(self.sql, "REPLACE INTO rowlock_schema SELECT * FROM kept",
+                        "DROP TABLE kept")
+        for version, code, verdict in (("8", 1, "advice"), ("7", 2, "wrong")):
+            self.sql(f"DELETE FROM rowlock_schema WHERE version = {version}")
+            finding = self.examined(code)["Schema"][0]
+            self.assertEqual(finding["verdict"], verdict)
+            self.assertIn("run 'rowlock-migrate'",
+                          finding["reason"] + (finding["next"] or ""))
+
+    def test_a_view_that_cannot_be_read_is_advice(self):
+        self.environment["ROWLOCK_DSN"] = self.sandbox("dsn", "--root") + (
+            ";database=rowlock")
+        self.sql("CREATE USER gone; GRANT SELECT ON rowlock.* TO gone",
+                 "CREATE OR REPLACE DEFINER=gone SQL SECURITY DEFINER VIEW lock_summary "
+                 "AS SELECT COUNT(*) AS holds FROM business_lease", "DROP USER gone")
+        self.addCleanup(self.sql, "DROP VIEW lock_summary")
+        self.finds("Schema", "advice", "view lock_summary cannot be read", "grants.sql")
+
     def test_tables_of_another_version_are_advice_or_wrong(self):
         for version, code, word in (("9", 1, "upgrade rowlock on this host"),
                                     ("99", 2, "newer version of rowlock")):
@@ -428,6 +458,31 @@ class Doctor(OwnServer):
                                                  self.dsn)
         self.finds("Rights", "wrong", "Access denied", others="unknown")
 
+    def test_a_role_that_is_not_active_is_named(self):
+        for grants in ("SELECT ON rowlock.rowlock_schema", "SELECT ON rowlock.*"):
+            self.sql("CREATE ROLE idle", "GRANT ALL ON rowlock.* TO idle",
+                     "CREATE USER sleepy IDENTIFIED BY 'pw'", "GRANT idle TO sleepy",
+                     f"GRANT {grants} TO sleepy")
+            self.addCleanup(self.sql, "DROP USER IF EXISTS sleepy",
+                            "DROP ROLE IF EXISTS idle")
+            self.environment["ROWLOCK_DSN"] = re.sub(
+                "user=[^;]+;password=[^;]+", "user=sleepy;password=pw", self.dsn)
+            found = self.examined(2)["Rights"][-1]
+            self.sql("DROP USER sleepy", "DROP ROLE idle")
+            self.assertEqual(found["verdict"], "wrong")
+            self.assertIn("the role 'idle', which is not active", found["reason"])
+            self.assertIn("SET DEFAULT ROLE", found["reason"] + (found["next"] or ""))
+
+    def test_a_refusal_is_of_the_section_that_it_is_about(self):
+        for process, section in [
+                (self.begin(through=refused(number, b"no")), section)
+                for number, section in (
+                    (1040, "Load"), (1203, "Load"), (1226, "Load"), (1047, "Cluster"),
+                    (1049, "Schema"), (1129, "Server"), (1130, "Rights"),
+                    (1862, "Rights"), (3032, "Server"), (4151, "Rights"))]:
+            with self.subTest(section=section):
+                self.finds(section, "wrong", "no", process=process, others="unknown")
+
     def test_a_right_that_is_not_told_is_unknown(self):
         self.finds("Rights", "unknown", "has UPDATE on lock_permits: ", through=fails(
             b"UPDATE lock_permits"))
@@ -454,6 +509,19 @@ class Doctor(OwnServer):
     def test_tls_that_is_asked_for_and_not_there_is_wrong(self):
         self.environment["ROWLOCK_DSN"] = self.dsn + ";ssl-enforce=1"
         self.finds("TLS", "wrong", "no TLS", others="unknown")
+
+    def test_a_certificate_that_has_ended_or_is_anothers_is_wrong(self):
+        address = test_tls.address_of_this_host()
+        if not address:
+            self.skipTest("no address that is not local in name")
+        for pem, words in ((test_tls.EXPIRED, "expired"), (test_tls.PEM, "certificate")):
+            impostor = test_tls.Impostor(address)
+            self.addCleanup(impostor.close)
+            impostor.context.load_cert_chain(pem)
+            self.environment["ROWLOCK_DSN"] = (
+                f"host={address};port={impostor.port};user=u;password=p;database=d;"
+                f"ssl-ca={pem}")
+            self.finds("TLS", "wrong", words, others="unknown")
 
     def test_tls_that_proves_nothing_or_ends_soon_is_advice(self):
         unverified = self.begin("--tls-unverified")
@@ -487,6 +555,21 @@ class Doctor(OwnServer):
     def test_a_lock_that_is_refused_is_wrong(self):
         self.finds("Live", "wrong", "not today", through=fails(
             b"INTO business_lease (name, slot, session, attempt, acquired_at, "))
+
+    def test_a_transaction_that_has_our_rows_is_named_with_its_owner(self):
+        own = subprocess.Popen(self.client("--unbuffered"), stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+        self.addCleanup(own.communicate)
+        print("BEGIN; SELECT COUNT(*) FROM business_lease FOR UPDATE; "
+              "SELECT CONNECTION_ID();", file=own.stdin, flush=True)
+        own.stdout.readline()
+        number = own.stdout.readline().strip()
+        blind = self.begin()
+        self.environment["ROWLOCK_DSN"] = self.sandbox("dsn", "--root") + (
+            ";database=rowlock")
+        self.finds("Live", "wrong", f"that of connection {number}, root@localhost",
+                   f"KILL {number}")
+        self.finds("Live", "wrong", "a lock cannot be acquired: ", "PROCESS", process=blind)
 
     def test_a_bell_that_does_not_ring_is_advice(self):
         self.finds("Live", "advice", "does not ring", "connect to the server itself",

@@ -11,6 +11,7 @@ import own_server
 from harness import ToolTest, patience
 from metrics_text import parsed, promtool_says
 from own_server import OwnTables
+from test_doctor import Relay
 
 TOOL = os.environ.get("ROWLOCK_TOOL", "rowlock")
 
@@ -185,6 +186,23 @@ class Metrics(OwnTables):
             pass
         self.assertEqual(self.holds("lock", "held", "other"), 1)
         client.communicate("ROLLBACK;\n", timeout=patience())
+
+    def test_a_server_that_falls_silent_meanwhile_is_down(self):
+        for part in (b"START TRANSACTION", b"COMMIT"):
+            frozen = []
+
+            def rewrite(request, payload, part=part, frozen=frozen):
+                if part in request:
+                    frozen.append(part)
+                return None if frozen else payload
+            relay = Relay(self.port, rewrite)
+            self.addCleanup(relay.close)
+            self.environment["ROWLOCK_DSN"] = self.dsn.replace(f"port={self.port}",
+                                                               f"port={relay.port}")
+            code, out, err = self.run_tool("metrics", tool=TOOL)
+            self.assertTrue(frozen)
+            self.assertEqual((code, parsed(out)["rowlock_up",]), (1, 0), part)
+            self.assertIn("no answer", err)
 
     def test_an_account_without_the_rights_is_told(self):
         self.environment["ROWLOCK_DSN"] = self.sandbox("dsn", "--monitor")

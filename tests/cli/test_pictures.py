@@ -118,7 +118,7 @@ class Pictures(ToolTest):
 
     def test_each_page_shows_the_same_in_its_columns(self):
         self.assertEqual(picture("sale"), PICTURES.sale(picture("demo")) + "\n")
-        for name, pages in (("list", 2), ("wait", 1), ("top", 1), ("demo", 1), ("sale", 1)):
+        for name, pages in (("list", 2), ("wait", 1), ("top", 2), ("demo", 1), ("sale", 1)):
             with self.subTest(name):
                 shown = places(name)
                 self.assertEqual(len(shown), pages)

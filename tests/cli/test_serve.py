@@ -9,9 +9,11 @@ import signal
 import socket
 import threading
 import time
+import unittest
 
 import harness
 import own_server
+from chromium import CHROMIUM, Chromium
 from harness import REAPERD, ToolTest, patience
 from metrics_text import parsed, promtool_says
 from option_file import option_file
@@ -21,6 +23,7 @@ DAEMON = os.environ.get("ROWLOCK_REAPERD", "rowlock-reaperd")
 BUILT = os.environ.get("HAVE_LIBMICROHTTPD") == "1"
 PASSES = ("rowlock_reaper_passes_total", "done")
 PART = 200
+TELEPHONE, DESK = (360, 740, True), (1280, 800, False)
 
 
 class Usage(ToolTest):
@@ -73,7 +76,7 @@ class Page(html.parser.HTMLParser):
             self.rows[-1][-1] += data
 
 
-class Serve(OwnTables):
+class Daemon(OwnTables):
     def daemon(self, *argv, at="0"):
         process = self.start(f"--metrics={at}", *argv, tool=DAEMON)
         line = ""
@@ -92,6 +95,30 @@ class Serve(OwnTables):
         connection.close()
         return answer, body
 
+    def holds(self, *names, **more):
+        texts = {"host": "<i>host", "program": "job\"'&amp;",
+                 "info": "<script>alert(1)</script>", **more}
+
+        def quoted(text):
+            return f"CONVERT(0x{text.encode().hex()} USING utf8mb4)"
+        self.sql("INSERT INTO lease_session (id, ttl, expires_at, host, pid, program, "
+                 "started_at) VALUES (1, 3600000, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR, "
+                 f"{quoted(texts['host'])}, 7, {quoted(texts['program'])}, "
+                 "UTC_TIMESTAMP(6))",
+                 *("INSERT INTO business_lease (name, slot, session, attempt, "
+                   f"acquired_at, info) VALUES ({quoted(name)}, 0, 1, 1, "
+                   f"UTC_TIMESTAMP(6), {quoted(texts['info'])})" for name in names))
+
+    def many_holds(self, program="job"):
+        """Ten thousand, with texts of a hundred characters."""
+        self.holds(program=program, host="h" * 100)
+        self.sql("INSERT INTO business_lease (name, slot, session, attempt, acquired_at,"
+                 " info) SELECT CONCAT(REPEAT('n', 90), LPAD(seq, 10, '0')), 0, 1, seq, "
+                 "UTC_TIMESTAMP(6), REPEAT('i', 100) FROM seq_1_to_10000",
+                 "INSERT INTO business_lock (name) VALUES ('row')")
+
+
+class Serve(Daemon):
     def metrics(self):
         answer, body = self.ask()
         self.assertEqual(answer.status, 200)
@@ -112,15 +139,6 @@ class Serve(OwnTables):
             if self.metrics()[PASSES] > first + 1:
                 return
         self.fail(f"no pass in {waited:.0f} s")
-
-    def holds(self, *names):
-        self.sql("INSERT INTO lease_session (id, ttl, expires_at, host, pid, program, "
-                 "started_at) VALUES (1, 3600000, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR, "
-                 "'<i>host', 7, 'job\"\\'&amp;', UTC_TIMESTAMP(6))",
-                 *("INSERT INTO business_lease (name, slot, session, attempt, "
-                   "acquired_at, info) VALUES (CONVERT(0x" + name.encode().hex() +
-                   " USING utf8mb4), 0, 1, 1, UTC_TIMESTAMP(6), "
-                   "'<script>alert(1)</script>')" for name in names))
 
     def test_the_daemons_own_figures_are_there(self):
         self.sql("INSERT INTO business_lease (name, slot, session, attempt, "
@@ -266,9 +284,10 @@ class Serve(OwnTables):
             self.assertEqual(row[5], "<script>alert(1)</script>")
         self.assertNotIn("script", page.tags)
         self.assertIn("<bdi>אבג שלום</bdi>", body)
+        self.assertIn("</bdi>[7]@<bdi>&lt;i&gt;host</bdi></td>", body)
         self.assertIn('name="viewport"', body)
         self.assertIn('http-equiv="refresh"', body)
-        self.assertIn("6 held", page.text)
+        self.assertIn("6 held, 0 dead, 1 client\n", page.text)
         _, text = self.ask()
         self.assertEqual(parsed(text)["rowlock_holds", "lease", "lock", "held",
                                       "simple"], 1)
@@ -276,16 +295,13 @@ class Serve(OwnTables):
             self.assertNotIn(name, text)
 
     def test_a_long_list_is_shown_in_part(self):
-        self.holds()
-        self.sql("INSERT INTO business_lease (name, slot, session, attempt, acquired_at,"
-                 " info) SELECT CONCAT(REPEAT('n', 90), LPAD(seq, 10, '0')), 0, 1, seq, "
-                 "UTC_TIMESTAMP(6), REPEAT('i', 100) FROM seq_1_to_10000",
-                 "INSERT INTO business_lock (name) VALUES ('row')")
+        self.many_holds()
         self.daemon("-i", "24h")
         _, body = self.ask("/")
         page = Page(body)
         self.assertEqual(len(page.rows), 1 + PART)
         self.assertIn(f"This is a part: the first {PART} rows", page.text)
+        self.assertLess(body.index("This is a part"), body.index("<table>"))
         self.assertIn("10000 held", page.text)
 
     def test_a_database_that_does_not_answer_is_told(self):
@@ -318,7 +334,121 @@ class Serve(OwnTables):
             self.fail(f"not up after {waited:.0f} s")
 
 
+# The page as a browser has made it.
+SEEN = """(() => {
+	const of = (list, what) => [...list].map(what);
+	const left = (node) => {
+		const range = document.createRange();
+		range.selectNodeContents(node);
+		return range.getBoundingClientRect().left;
+	};
+	const rows = document.querySelectorAll("tbody tr");
+	return {
+		spoilt: window.spoilt ?? null,
+		title: document.title,
+		tags: of(document.querySelectorAll("*"), (e) => e.localName),
+		handlers: of(document.querySelectorAll("*"), (e) => e.getAttributeNames())
+			.flat().filter((name) => name.startsWith("on")),
+		cells: of(rows, (row) => of(row.cells, (cell) => cell.textContent)),
+		holders: of(rows, (row) => of(row.cells[2].childNodes, left)),
+		beyond: of(document.querySelectorAll("*"), (e) =>
+			e.getBoundingClientRect().right).filter((x) => x > innerWidth + 1).length,
+		wide: document.documentElement.scrollWidth > innerWidth,
+		first: document.querySelector("tbody td")?.getBoundingClientRect().bottom,
+		part: document.querySelector("p + p")?.getBoundingClientRect().bottom,
+		height: innerHeight,
+		text: document.body.innerText,
+		letters: getComputedStyle(document.body).fontSize,
+	};
+})()"""
+TAGS = {"html", "head", "meta", "title", "link", "body", "h1", "p", "span", "code", "table",
+        "thead", "tbody", "tr", "th", "td", "bdi"}
+HOSTILE = ["<script>window.spoilt = 1</script>", "<img src=x onerror='spoilt = 1'>",
+           "\"><svg/onload=spoilt=1>", "' onmouseover='spoilt=1", "<!--", "]]>",
+           "</td></tr></table></body><h1>gone", "&lt;b&gt;&amp;#39;", "<meta http-equiv="
+           "refresh content='0;url=http://127.0.0.1:1/'>", "</title><style>*{all:unset}",
+           "javascript:spoilt=1", "אבג [7] (שלום)", "مرحبا a ب", "sneaky\u202etxt.exe",
+           "\u2067isolate", "z\u0301\u0301"]
+
+
+@unittest.skipUnless(CHROMIUM, "no chromium")
+class InChromium(Daemon):
+    def shown(self, browser, size):
+        browser.open(f"http://127.0.0.1:{self.port}/", *size)
+        seen = browser.evaluate(SEEN)
+        self.assertEqual(set(seen["tags"]) - TAGS, set())
+        self.assertEqual((seen["title"], seen["spoilt"], seen["handlers"]),
+                         ("rowlock", None, []))
+        self.assertEqual((seen["wide"], seen["beyond"]), (False, 0), size)
+        self.assertEqual(seen["letters"], "16px")
+        # Not even tried: nothing was refused by the policy, nothing was loaded.
+        self.assertEqual(browser.seen("Log.entryAdded", "Page.javascriptDialogOpening",
+                                      "Runtime.exceptionThrown"), [])
+        self.assertEqual({request["request"]["url"].removeprefix(
+            f"http://127.0.0.1:{self.port}") for request in
+            browser.seen("Network.requestWillBeSent")} - {"/", "/style.css"}, set())
+        return seen
+
+    def keep(self, browser, name):
+        path = os.path.join(os.environ.get("ROWLOCK_BUILD", "."), name)
+        browser.screenshot(path)
+        print(f"# screenshot: {path}")
+
+    def test_hostile_names_are_text_on_a_telephone_and_a_desk(self):
+        self.holds(*HOSTILE, program="משימה (7)", host="<b>مضيف",
+                   info="</bdi><script>spoilt = 1</script>")
+        self.daemon("-i", "24h")
+        with Chromium() as browser:
+            for name, size in (("telephone", TELEPHONE), ("desk", DESK)):
+                seen = self.shown(browser, size)
+                self.keep(browser, f"page-{name}.png")
+                self.assertEqual(
+                    {row[0].replace("\\u{202e}", "\u202e").replace(
+                        "\\u{2067}", "\u2067") for row in seen["cells"]}, set(HOSTILE))
+                self.assertNotIn("\u202e", seen["text"])
+                for row in seen["cells"]:
+                    self.assertEqual(row[1], "held, lease")
+                    self.assertEqual(row[2], "משימה (7)[7]@<b>مضيف")
+                    self.assertEqual(row[5], "</bdi><script>spoilt = 1</script>")
+                # The program stays before its number, and that before its host.
+                for places in seen["holders"]:
+                    self.assertEqual((len(places), places), (3, sorted(places)))
+
+    def test_a_reason_without_a_blank_does_not_widen_the_page(self):
+        self.environment["ROWLOCK_DSN"] = (
+            f"host=localhost;socket={self.directory}/{'<b>s' * 14};user=u;database=d")
+        self.daemon("-i", "24h")
+        with Chromium() as browser:
+            self.assertIn("<b>s<b>s", self.shown(browser, TELEPHONE)["text"])
+
+    def test_ten_thousand_holds_are_usable_on_a_telephone_and_a_desk(self):
+        self.many_holds(program="p" * 100)
+        self.daemon("-i", "24h")
+        with Chromium() as browser:
+            for size in (TELEPHONE, DESK):
+                seen = self.shown(browser, size)
+                self.assertEqual(len(seen["cells"]), PART)
+                self.assertEqual({len(cell) for cell in seen["cells"][0][:1]}, {100})
+                self.assertIn("This is a part", seen["text"])
+                # Seen without scrolling, and the first name with it.
+                self.assertLess(seen["part"], seen["height"])
+                self.assertLess(seen["first"], seen["height"])
+
+    def test_it_shows_the_next_state_by_itself(self):
+        self.holds("first")
+        self.daemon("-i", "24h")
+        with Chromium() as browser:
+            self.assertEqual([row[0] for row in self.shown(browser, TELEPHONE)["cells"]],
+                             ["first"])
+            self.sql("UPDATE business_lease SET name = 'second'")
+            for waited in harness.waiting():
+                if browser.evaluate("document.querySelector('td')?.textContent") == "second":
+                    break
+            else:
+                self.fail(f"the page is as it was after {waited:.0f} s")
+
+
 if __name__ == "__main__":
     if not BUILT:
-        del Serve
+        del Serve, InChromium
     own_server.main()

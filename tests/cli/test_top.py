@@ -355,10 +355,16 @@ class Screen(WindowTest):
         self.wait_for("82 to 101 of 101", "n099")
 
     def test_ten_thousand_holds_are_paged(self):
+        """With texts of a hundred characters."""
         self.fake.answers["list"] = [
-            *(hold(f"n{i:05}", HELD, i + 1, held=i) for i in range(10001)), "reply 0"]
+            *(hold(f"n{i:05}" + "x" * 94, HELD, i + 1, held=i, info="i" * 100,
+                   program="p" * 100, host="h" * 100) for i in range(10001)), "reply 0"]
         self.open(until="at least 10000 held")
-        self.wait_for("1 to 20 of 10000 by name; not all were read")
+        shown = self.wait_for("1 to 20 of 10000 by name; not all were read")
+        title, *rows = shown.splitlines()[2:23]
+        for row in rows:
+            self.assertEqual(row[title.index("STATE"):].split()[0], "held")
+            self.assertLessEqual(len(row), 80)
         self.keys("End")
         self.wait_for("9981 to 10000 of 10000", "n09999")
         self.keys("PPage", "Home", "s", "s")

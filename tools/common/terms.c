@@ -60,16 +60,26 @@ const char *answer_word(enum rowlock_answer answer)
 	return "";
 }
 
-void entry_holder(const struct rowlock_entry *entry, char *text, size_t size)
+const char *entry_between(const struct rowlock_entry *entry,
+			  char text[ENTRY_BETWEEN_SIZE])
 {
+	const size_t size = ENTRY_BETWEEN_SIZE;
+
 	if (entry->connection > 0 && !*entry->program)
 		/* None while the server ends it. */
-		snprintf(text, size, "connection %" PRIu64 "%s%s",
-			 entry->connection, *entry->host ? "@" : "",
-			 entry->host);
+		snprintf(text, size, "connection %" PRIu64 "%s",
+			 entry->connection, *entry->host ? "@" : "");
 	else if (!*entry->host && !*entry->program && entry->pid == 0)
 		snprintf(text, size, "%s", "");
 	else
-		snprintf(text, size, "%s[%u]@%s", entry->program, entry->pid,
-			 entry->host);
+		snprintf(text, size, "[%u]@", entry->pid);
+	return text;
+}
+
+void entry_holder(const struct rowlock_entry *entry, char *text, size_t size)
+{
+	char between[ENTRY_BETWEEN_SIZE];
+
+	snprintf(text, size, "%s%s%s", entry->program,
+		 entry_between(entry, between), entry->host);
 }

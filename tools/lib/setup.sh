@@ -83,6 +83,9 @@ command rsync rsync'
 needs_units='
 command debootstrap debootstrap
 command systemd-nspawn systemd-container'
+needs_page='
+command chromium-headless-shell chromium-headless-shell
+command tmux tmux optional'
 needs_docker='
 command docker docker.io'
 needs_compose='

@@ -376,6 +376,15 @@ static enum rlk_fault look_at_waiters(struct looking *looking)
 
 /* ------------------------------------------------------------------- look */
 
+/* An answer that does not come is a reason, too. */
+static enum rlk_fault say(struct looking *looking, const char *sql)
+{
+	struct rowlock_errinfo *error = &looking->look->error;
+
+	return rlk_stmt_give_up(
+	    looking->conn, rlk_stmt_text(looking->conn, sql, error), error);
+}
+
 static enum rlk_fault look_at_tables(struct looking *looking)
 {
 	static enum rlk_fault (*const parts[])(struct looking *) = {
@@ -387,15 +396,14 @@ static enum rlk_fault look_at_tables(struct looking *looking)
 		"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 		"START TRANSACTION",
 	};
-	struct rowlock_errinfo *error = &looking->look->error;
 	enum rlk_fault fault = RLK_DONE;
 
 	for (size_t i = 0; !fault && i < RLK_ARRAY_SIZE(begin); i++)
-		fault = rlk_stmt_text(looking->conn, begin[i], error);
+		fault = say(looking, begin[i]);
 	for (size_t i = 0; !fault && i < RLK_ARRAY_SIZE(parts); i++)
 		fault = parts[i](looking);
 	if (!fault)
-		fault = rlk_stmt_text(looking->conn, "COMMIT", error);
+		fault = say(looking, "COMMIT");
 	return fault;
 }
 

@@ -12,11 +12,13 @@
 #include "common/text.h"
 
 const char page_style[] =
-    "body{font:16px/1.4 sans-serif;margin:1em;color:#111;background:#fff}\n"
+    "body{font:16px/1.4 sans-serif;margin:1em;color:#111;background:#fff;"
+    "overflow-wrap:anywhere}\n"
     "h1{font-size:1.3em;margin:0}\n"
     "table{border-collapse:collapse;width:100%}\n"
     "th,td{text-align:left;vertical-align:top;padding:.3em .6em .3em 0;"
-    "border-bottom:1px solid #ccc;overflow-wrap:anywhere}\n"
+    "border-bottom:1px solid #ccc}\n"
+    "td:first-child{min-width:10em}\n"
     ".dead,.failed{color:#a00;font-weight:bold}\n"
     "@media(max-width:45em){thead{display:none}"
     "tr{display:block;padding:.5em 0;border-bottom:1px solid #ccc}"
@@ -77,11 +79,30 @@ static void put_text(FILE *out, const char *text)
 }
 
 /* Letters that are written from right to left turn nothing around them. */
+static void put_alone(FILE *out, const char *text)
+{
+	fputs("<bdi>", out);
+	put_text(out, text);
+	fputs("</bdi>", out);
+}
+
 static void put_cell(FILE *out, const char *text)
 {
-	fputs("<td><bdi>", out);
-	put_text(out, text);
-	fputs("</bdi></td>", out);
+	fputs("<td>", out);
+	put_alone(out, text);
+	fputs("</td>", out);
+}
+
+/* A program that is written from right to left stays before its host. */
+static void put_holder(FILE *out, const struct rowlock_entry *entry)
+{
+	char between[ENTRY_BETWEEN_SIZE];
+
+	fputs("<td>", out);
+	put_alone(out, entry->program);
+	fputs(entry_between(entry, between), out);
+	put_alone(out, entry->host);
+	fputs("</td>", out);
 }
 
 static void put_until(FILE *out, const struct rowlock_entry *entry)
@@ -103,9 +124,8 @@ static void put_until(FILE *out, const struct rowlock_entry *entry)
 static void put_row(FILE *out, const struct rowlock_entry *entry)
 {
 	const char *state = state_word(entry->state);
-	char holder[600], span[TEXT_SPAN_SIZE], since[64] = "";
+	char span[TEXT_SPAN_SIZE], since[64] = "";
 
-	entry_holder(entry, holder, sizeof(holder));
 	if (*entry->acquired_at) {
 		text_span(entry->held_ms, span);
 		snprintf(since, sizeof(since), "%.19s UTC, %s",
@@ -117,7 +137,7 @@ static void put_row(FILE *out, const struct rowlock_entry *entry)
 		entry->kind == ROWLOCK_KIND_LOCK
 		    ? strategy_word(entry->strategy)
 		    : kind_word(entry->kind));
-	put_cell(out, holder);
+	put_holder(out, entry);
 	put_cell(out, since);
 	put_until(out, entry);
 	put_cell(out, entry->info);
@@ -148,10 +168,11 @@ static void put_counts(FILE *out, const struct look *look,
 				counts[s] += look->leases[c][k][s].count;
 	fprintf(out,
 		"<p>%s%" PRIu64 " held, <span class=\"%s\">%" PRIu64
-		" dead</span>, %" PRIu64 " clients",
+		" dead</span>, %" PRIu64 " client%s",
 		look->truncated ? "At least " : "", counts[ROWLOCK_STATE_HELD],
 		counts[ROWLOCK_STATE_DEAD] ? "dead" : "none",
-		counts[ROWLOCK_STATE_DEAD], look->sessions_live);
+		counts[ROWLOCK_STATE_DEAD], look->sessions_live,
+		look->sessions_live == 1 ? "" : "s");
 	if (look->sees_waiters)
 		fprintf(out, ", %" PRIu64 " waiting",
 			look->waiters[ROWLOCK_LEASE].count +
@@ -161,9 +182,9 @@ static void put_counts(FILE *out, const struct look *look,
 
 static void put_reason(FILE *out, const char *reason)
 {
-	fputs("<p class=\"failed\"><bdi>", out);
-	put_text(out, reason);
-	fputs("</bdi></p>\n", out);
+	fputs("<p class=\"failed\">", out);
+	put_alone(out, reason);
+	fputs("</p>\n", out);
 }
 
 void page_put_failure(FILE *out, const char *reason)
@@ -173,33 +194,61 @@ void page_put_failure(FILE *out, const char *reason)
 	fputs(page_tail, out);
 }
 
-void page_put(FILE *out, const struct look *look, struct rowlock_client *client,
-	      const struct classes *classes)
+/* Above the table: nobody scrolls through it to see that it is a part. */
+static void put_table(FILE *out, const struct rows *rows, const char *text)
 {
-	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
-	struct rowlock_errinfo error;
-	struct rows rows = { .out = out };
-	int r;
-
-	fputs(page_head, out);
-	put_counts(out, look, classes);
+	if (rows->more)
+		fprintf(out,
+			"<p>This is a part: the first %u rows in the order of "
+			"names. <code>rowlock list</code> shows all.</p>\n",
+			rows->shown);
 	fputs("<table>\n<thead><tr><th>Name</th><th>State</th><th>Holder</th>"
 	      "<th>Since</th><th>Until</th><th>Info</th></tr></thead>\n"
 	      "<tbody>\n",
 	      out);
-	what.flags = ROWLOCK_LIST_LEASES;
-	r = rowlock_list(client, &what, see, &rows, &error);
-	if (r == 0 && !rows.more) {
-		what.flags = ROWLOCK_LIST_ROWS;
-		r = rowlock_list(client, &what, see, &rows, &error);
-	}
+	fputs(text, out);
 	fputs("</tbody>\n</table>\n", out);
-	if (rows.more)
-		fprintf(out,
-			"<p>This is a part: the first %u rows in the order of "
-			"names. <code>rowlock list</code> shows all.</p>\n",
-			rows.shown);
-	else if (r == 0 && rows.shown == 0)
+}
+
+/* Returns the rows, or NULL without memory. */
+static char *list_rows(struct rowlock_client *client, struct rows *rows,
+		       int *ret_r, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_list_options what = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	char *text = NULL;
+	size_t size;
+
+	rows->out = open_memstream(&text, &size);
+	if (!rows->out)
+		return NULL;
+	what.flags = ROWLOCK_LIST_LEASES;
+	*ret_r = rowlock_list(client, &what, see, rows, reterr);
+	if (*ret_r == 0 && !rows->more) {
+		what.flags = ROWLOCK_LIST_ROWS;
+		*ret_r = rowlock_list(client, &what, see, rows, reterr);
+	}
+	if (fclose(rows->out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+void page_put(FILE *out, const struct look *look, struct rowlock_client *client,
+	      const struct classes *classes)
+{
+	_cleanup_(text_freep) char *text = NULL;
+	struct rowlock_errinfo error;
+	struct rows rows = { .shown = 0 };
+	int r = 0;
+
+	text = list_rows(client, &rows, &r, &error);
+	fputs(page_head, out);
+	put_counts(out, look, classes);
+	if (text)
+		put_table(out, &rows, text);
+	else
+		put_reason(out, "out of memory");
+	if (text && r == 0 && rows.shown == 0)
 		fputs("<p>Nobody holds anything.</p>\n", out);
 	if (r < 0)
 		put_reason(out, error.message);

@@ -36,6 +36,98 @@ static int take_and_release(struct rowlock_client *client, uint64_t *ret_token,
 	return r;
 }
 
+/* The oldest transaction that has rows locked, and is not the asker's. Needs
+ * PROCESS. On both servers: "The INFORMATION_SCHEMA INNODB_TRX Table". */
+static const struct rlk_stmt_def read_blocker = {
+	"transactions",
+	"SELECT CONCAT(p.USER, '@', p.HOST), CAST(t.trx_mysql_thread_id AS "
+	"UNSIGNED), CAST(GREATEST(0, TIMESTAMPDIFF(SECOND, "
+	"CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00'), UTC_TIMESTAMP())) AS "
+	"UNSIGNED) FROM information_schema.INNODB_TRX t JOIN "
+	"information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id "
+	"WHERE t.trx_rows_locked > 0 AND p.ID <> CONNECTION_ID() "
+	"ORDER BY t.trx_started LIMIT 1",
+	true,
+};
+
+struct blocker {
+	char who[256];
+	uint64_t connection;
+	uint64_t for_s;
+};
+
+static void see_blocker(const struct rlk_value *columns, void *arg)
+{
+	struct blocker *blocker = arg;
+
+	snprintf(blocker->who, sizeof(blocker->who), "%s", columns[0].text);
+	blocker->connection = columns[1].u64;
+	blocker->for_s = columns[2].u64;
+}
+
+/* No answer, and the server gives answers: somebody has rows, or a whole table,
+ * locked. */
+static void blame_transaction(struct patient *patient,
+			      const struct rowlock_errinfo *reason)
+{
+	struct blocker blocker = { .connection = 0 };
+	struct rowlock_errinfo ignored;
+	char next[128];
+
+	patient_more_time(patient->conn);
+	rlk_stmt_each(patient->conn, &read_blocker, NULL, see_blocker, &blocker,
+		      &ignored);
+	if (!blocker.connection) {
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
+			     "ask with an account that has PROCESS: a "
+			     "transaction, a backup or LOCK TABLES may have "
+			     "our tables locked",
+			     "a lock cannot be acquired: %s", reason->message);
+		return;
+	}
+	snprintf(next, sizeof(next), "end that transaction, or KILL %" PRIu64,
+		 blocker.connection);
+	findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG, next,
+		     "a lock cannot be acquired: %s; the oldest transaction "
+		     "that has rows locked is that of connection %" PRIu64
+		     ", %s, for %" PRIu64 " s",
+		     reason->message, blocker.connection, blocker.who,
+		     blocker.for_s);
+}
+
+static bool has_holder(struct patient *patient)
+{
+	static const struct rlk_stmt_def count = {
+		"holder",
+		"SELECT COUNT(*) FROM business_lease WHERE name = "
+		"'rowlock-doctor'",
+		true,
+	};
+	struct rowlock_errinfo ignored;
+	uint64_t holders = 1;
+
+	return !patient_number(patient->conn, &count, &holders, &ignored) ||
+	       holders > 0;
+}
+
+static void judge_lock(struct patient *patient, int code,
+		       const struct rowlock_errinfo *error)
+{
+	if (code != ROWLOCK_ETIMEDOUT && code != ROWLOCK_ECONNECT)
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
+			     NULL, "a lock cannot be acquired: %s",
+			     error->message);
+	else if (code == ROWLOCK_ETIMEDOUT && has_holder(patient))
+		findings_add(&patient->findings, SECTION_LIVE, VERDICT_UNKNOWN,
+			     "see who has it by 'rowlock show rowlock-doctor', "
+			     "and try again",
+			     "a lock was not acquired, as another has its "
+			     "name: %s",
+			     error->message);
+	else
+		blame_transaction(patient, error);
+}
+
 static void try_lock(struct patient *patient)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
@@ -51,17 +143,8 @@ static void try_lock(struct patient *patient)
 	    connection_open(&patient->common->connection, how, &client, &error);
 	if (code == 0)
 		code = take_and_release(client, &token, &error);
-	if (code == ROWLOCK_ETIMEDOUT)
-		findings_add(&patient->findings, SECTION_LIVE, VERDICT_UNKNOWN,
-			     "see who has it by 'rowlock show rowlock-doctor', "
-			     "and try again",
-			     "a lock was not acquired, as another has its "
-			     "name: %s",
-			     error.message);
-	else if (code)
-		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
-			     NULL, "a lock cannot be acquired: %s",
-			     error.message);
+	if (code)
+		judge_lock(patient, code, &error);
 	else
 		findings_add(
 		    &patient->findings, SECTION_LIVE, VERDICT_OK, NULL,
@@ -133,8 +216,7 @@ static void try_kill(struct patient *patient, struct rlk_conn *other,
 		return; /* the engine's section says so */
 	snprintf(sql, sizeof(sql), "KILL CONNECTION %" PRIu64,
 		 rlk_conn_id(other));
-	patient_more_time(patient->conn);
-	if (rlk_stmt_text(patient->conn, sql, &error))
+	if (!patient_text(patient->conn, sql, &error))
 		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
 			     NULL, "a connection of its own is not killed: %s",
 			     error.message);

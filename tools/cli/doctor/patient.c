@@ -33,6 +33,14 @@ bool patient_number(struct rlk_conn *conn, const struct rlk_stmt_def *def,
 	       RLK_DONE;
 }
 
+bool patient_text(struct rlk_conn *conn, const char *sql,
+		  struct rowlock_errinfo *reterr)
+{
+	patient_more_time(conn);
+	return rlk_stmt_give_up(conn, rlk_stmt_text(conn, sql, reterr),
+				reterr) == RLK_DONE;
+}
+
 int patient_connect(struct patient *patient, unsigned int idle_s,
 		    struct rlk_conn **ret_conn, struct rowlock_errinfo *reterr)
 {
@@ -53,9 +61,24 @@ int patient_connect(struct patient *patient, unsigned int idle_s,
 			     ret_conn, reterr);
 }
 
+enum {
+	NO_CONNECTION_LEFT = 1040,
+	NOT_IN_THE_CLUSTER = 1047,
+	NO_CONNECTION_OF_USER_LEFT = 1203,
+	NOTHING_OF_USER_LEFT = 1226,
+};
+
 /* The section that a refused connection is about. */
 static enum section section_of(const struct rowlock_errinfo *error)
 {
+	switch (error->mysql) {
+	case NO_CONNECTION_LEFT:
+	case NO_CONNECTION_OF_USER_LEFT:
+	case NOTHING_OF_USER_LEFT:
+		return SECTION_LOAD;
+	case NOT_IN_THE_CLUSTER:
+		return SECTION_CLUSTER;
+	}
 	switch (error->code) {
 	case ROWLOCK_EAUTH:
 		return SECTION_RIGHTS;

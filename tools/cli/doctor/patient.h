@@ -38,6 +38,11 @@ void patient_more_time(struct rlk_conn *conn);
 bool patient_number(struct rlk_conn *conn, const struct rlk_stmt_def *def,
 		    uint64_t *ret_number, struct rowlock_errinfo *reterr);
 
+/** Run @sql. Returns false, and the reason, if it is refused or not answered.
+ */
+bool patient_text(struct rlk_conn *conn, const char *sql,
+		  struct rowlock_errinfo *reterr);
+
 /** Facts that are read by statements: server.c. */
 void examine_server(struct patient *patient);
 

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "db/advice.h"
 #include "db/schema.h"
 #include "doctor/patient.h"
 
@@ -79,6 +80,8 @@ enum {
 	DENIED_DATABASE = 1044,
 	DENIED_TABLE = 1142,
 	DENIED_COLUMN = 1143,
+	VIEW_INVALID = 1356,
+	NO_DEFINER = 1449,
 	NO_TABLE = 1146, /* of an older version, which is told by itself */
 };
 
@@ -93,8 +96,7 @@ static void try_right(struct patient *patient, const struct right *right)
 	struct rowlock_errinfo error;
 	char next[256];
 
-	patient_more_time(patient->conn);
-	if (rlk_stmt_text(patient->conn, right->sql, &error) == RLK_DONE ||
+	if (patient_text(patient->conn, right->sql, &error) ||
 	    error.mysql == NO_TABLE)
 		return;
 	if (!is_denied(&error)) {
@@ -110,6 +112,48 @@ static void try_right(struct patient *patient, const struct right *right)
 		 right->right, rlk_conn_schema(patient->conn), right->table);
 	findings_add(&patient->findings, SECTION_RIGHTS, VERDICT_WRONG, next,
 		     "the account has no %s on %s", right->right, right->table);
+}
+
+/* Rights of a role that nobody makes active are none. */
+static void judge_roles(struct patient *patient)
+{
+	char role[200], next[320];
+
+	patient_more_time(patient->conn);
+	if (findings_verdict(&patient->findings, SECTION_RIGHTS) !=
+		VERDICT_WRONG ||
+	    !rlk_idle_role(patient->conn, role, sizeof(role)))
+		return;
+	snprintf(next, sizeof(next), "SET DEFAULT ROLE %s FOR the account",
+		 role);
+	findings_add(&patient->findings, SECTION_RIGHTS, VERDICT_WRONG, next,
+		     "the account has the role '%s', which is not active: what "
+		     "that may do is not counted",
+		     role);
+}
+
+/* Only those that the account may read: an application's needs none. */
+static void judge_views(struct patient *patient)
+{
+	static const char *const views[] = { "lock_status", "lock_summary",
+					     "job_status" };
+	struct rowlock_errinfo error;
+	char sql[64];
+
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(views); i++) {
+		snprintf(sql, sizeof(sql), "SELECT 1 FROM %s" NO_ROW, views[i]);
+		if (!patient_text(patient->conn, sql, &error) &&
+		    (error.mysql == NO_DEFINER || error.mysql == VIEW_INVALID))
+			findings_add(&patient->findings, SECTION_SCHEMA,
+				     VERDICT_ADVICE,
+				     "make the account of rowlock-migrate "
+				     "again, with its rights: grants.sql, "
+				     "part 1",
+				     "the view %s cannot be read, as it reads "
+				     "the tables as an account that is gone or "
+				     "lacks a right: %s",
+				     views[i], error.message);
+	}
 }
 
 /* Returns false if the server refused. */
@@ -149,7 +193,7 @@ static void judge_schema(struct patient *patient)
 			     "the row of lock_token_floor is gone: no token "
 			     "can be drawn");
 	if (version >= RLK_SCHEMA_VERSION &&
-	    rlk_stmt_text(patient->conn, "SELECT name FROM job_run" NO_ROW,
+	    !patient_text(patient->conn, "SELECT name FROM job_run" NO_ROW,
 			  &error) &&
 	    error.mysql == NO_TABLE)
 		findings_add(findings, SECTION_SCHEMA, VERDICT_WRONG,
@@ -175,6 +219,8 @@ void examine_tables(struct patient *patient)
 	if (!rlk_conn_usable(patient->conn))
 		return; /* that is about the server */
 	if (code) {
+		patient_more_time(patient->conn);
+		rlk_advise(patient->conn, code, &error);
 		/* The reason has what to do in it. */
 		findings_add(&patient->findings,
 			     is_denied(&error)              ? SECTION_RIGHTS
@@ -183,10 +229,12 @@ void examine_tables(struct patient *patient)
 			     VERDICT_WRONG, NULL, "%s", error.message);
 		return;
 	}
+	judge_views(patient);
 	judge_schema(patient);
 	for (size_t i = 0;
 	     i < RLK_ARRAY_SIZE(wanted) && rlk_conn_usable(patient->conn); i++)
 		try_right(patient, &wanted[i]);
+	judge_roles(patient);
 	if (!findings_has(&patient->findings, SECTION_RIGHTS) &&
 	    rlk_conn_usable(patient->conn))
 		findings_add(&patient->findings, SECTION_RIGHTS, VERDICT_OK,
