@@ -73,6 +73,8 @@ CASE("the exporter is told at its next heartbeat that it was adopted")
 	assert_ok(rowlock_adopt(to, text, &err));
 	assert_loss(&loss, "the adoption to be told");
 	assert_non_null(strstr(rowlock_lost_reason(from), "handed over"));
+	assert_non_null(strstr(rowlock_lost_reason(from), "]@"));
+	assert_non_null(strstr(rowlock_lost_reason(from), " has it since 2"));
 	expect(rowlock_release(from, &err), ROWLOCK_ELOST, "handed over");
 	assert_ok(rowlock_verify(to, &err));
 	assert_ok(rowlock_release(to, &err));

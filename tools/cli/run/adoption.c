@@ -13,8 +13,6 @@
 
 #include "common/report.h"
 
-#define VARIABLE "ROWLOCK_ADOPT"
-
 int adoption_check(const struct task *task)
 {
 	const struct rowlock_options *lock = &task->lock;
@@ -67,7 +65,7 @@ static bool read_line(char *text)
 
 int adoption_read(const struct task *task, char *ret_text)
 {
-	const char *given = getenv(VARIABLE);
+	const char *given = getenv("ROWLOCK_ADOPT");
 
 	*ret_text = '\0';
 	if (given && *given)
@@ -83,8 +81,8 @@ int adoption_read(const struct task *task, char *ret_text)
 		return -1;
 	return command_misused(
 	    task->title,
-	    "--adopt '%s': give the string of the export in " VARIABLE
-	    ", or as the first line of standard "
+	    "--adopt '%s': give the string of the export in "
+	    "ROWLOCK_ADOPT, or as the first line of standard "
 	    "input",
 	    task->name);
 }
