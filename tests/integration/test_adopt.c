@@ -136,6 +136,20 @@ CASE("an acquire by the handle that exported it waits as others do")
 	assert_ok(rowlock_release(from, &err));
 }
 
+CASE("what fails leaves an exported lease to be taken back")
+{
+	TWO("kept", TTL_MS);
+
+	export(from, text);
+	expect(rowlock_acquire(from, 0, &err), ROWLOCK_EBUSY, "held");
+	expect(rowlock_adopt(from, "rowlock1.", &err), ROWLOCK_EINVAL,
+	       "no string");
+	expect(rowlock_acquire(to, 0, &err), ROWLOCK_EBUSY, "held");
+	assert_ok(rowlock_release(from, &err));
+	assert_ok(rowlock_acquire(to, 0, &err));
+	assert_ok(rowlock_release(to, &err));
+}
+
 CASE("it outlives its handle and its client, by what is left of the TTL")
 {
 	const char *name = test_name("freed");

@@ -134,6 +134,20 @@ FAKE("what is not offered any more changes nothing")
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
 
+FAKE("its exporter takes back what it failed to adopt")
+{
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE);
+	char text[ROWLOCK_EXPORT_SIZE];
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
+	fake_always(FAKE_ADOPT, lost_before);
+	assert_code(pass_adopt(lock, text), ROWLOCK_ECONNECT, &err);
+	assert_int_not_equal(fake_lease("job"), 0);
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_lease("job"), 0);
+}
+
 FAKE("a conflict is asked anew")
 {
 	OFFERED();
@@ -173,8 +187,22 @@ FAKE("an exporter keeps its lease alive, and hears of the adoption")
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 
-FAKE(
-    "an exporter that cannot ask who has it hears of the adoption all the same")
+FAKE("an exporter acquires again, and is told of no loss then")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	char text[ROWLOCK_EXPORT_SIZE];
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
+	fake_lease_break("job");
+	fake_advance(10000);
+	fake_pass_until(is_lost, lock);
+	fake_lease_remove("job");
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+}
+
+FAKE("an exporter that cannot ask for its adopter hears of it all the same")
 {
 	FAKE_JOB(ROWLOCK_LEASE, 0);
 	char text[ROWLOCK_EXPORT_SIZE];
