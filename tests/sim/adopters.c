@@ -114,12 +114,17 @@ bool sim_adopter_gives(struct sim_thread *thread, struct sim_handle *handle)
 	struct sim_offer *offer = sim_offer_of(handle->name);
 	char text[sizeof(offer->text)];
 	struct sim_offer mine;
+	struct sim_call call;
 	bool tries;
 	int code;
 
 	if (!is_plain(handle) || sim_below(3))
 		return false;
+	/* It is not held any more before the call has woken a waiter. */
+	sim_judge_release(handle->lock);
+	sim_call_begin(&call, "export", sim_world.call_ms);
 	code = rowlock_export(handle->lock, text, sizeof(text), NULL);
+	sim_call_end(&call);
 	sim_trace(
 	    (struct sim_note){ "exported serial=%u code=%d",
 			       { thread->serial, (uint64_t) (int64_t) code } });
@@ -127,8 +132,10 @@ bool sim_adopter_gives(struct sim_thread *thread, struct sim_handle *handle)
 	sim_app_expect("export", code,
 		       may_refuse(code) ||
 			   (code == ROWLOCK_ELOST && !sim_world.calm));
-	if (code)
+	if (code) {
+		sim_judge_gives(handle->lock, false);
 		return false;
+	}
 	sim_judge_exported(handle->lock);
 	mine = (struct sim_offer){ .attempt = attempt, .session = session };
 	memcpy(mine.text, text, sizeof(text));

@@ -90,7 +90,8 @@ struct sim_offer {
 	char text[ROWLOCK_EXPORT_SIZE]; /* "": none */
 	uint64_t attempt;
 	uint64_t session;
-	bool taken_back; /* its exporter releases it */
+	bool taken_back; /* its exporter releases it, */
+	bool left;       /* or ends, and has not lost it before */
 };
 
 /** The last one of @name. */
@@ -102,7 +103,9 @@ struct sim_request;
 struct sim_lease *sim_lease_adopted(const struct sim_request *request);
 /** @lease is removed by its own process. */
 void sim_judge_offer_removed(const struct sim_lease *lease);
-/** The session of @row is deleted by its process, which leaves. */
+/** @client is about to be freed. */
+void sim_judge_offers_leave(const struct rowlock_client *client);
+/** The session of @row is deleted by its process. */
 void sim_judge_offers_left(const struct sim_session_row *row);
 
 /* ------------------------------------------------ what the server does */

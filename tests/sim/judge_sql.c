@@ -262,8 +262,7 @@ void sim_judge_session_removed(const struct sim_session *by,
 			sim_violation("S5: process %u deleted its session "
 				      "while it holds by it",
 				      by->proc);
-		if (silent_us * 2 < (int64_t) row->ttl_ms * 1000)
-			sim_judge_offers_left(row);
+		sim_judge_offers_left(row);
 		return;
 	}
 	if (ends_keep(by->request.op)) {

@@ -10,9 +10,13 @@
  */
 #include <string.h>
 
+#include "core/client.h"
 #include "judge_private.h"
 #include "sim.h"
 #include "tables_private.h"
+
+/* For what a call may be late. */
+#define GRACE_MS 200
 
 /* The last lease of each name that was exported. */
 static struct sim_offer offers[SIM_NAMES];
@@ -52,10 +56,24 @@ void sim_judge_offer_removed(const struct sim_lease *lease)
 			      lease->proc, sim_names[lease->name]);
 }
 
+/* It stays alive for as long as the call may take. */
+void sim_judge_offers_leave(const struct rowlock_client *client)
+{
+	const struct rlk_session *session = &client->session;
+	int64_t until = sim_proc_ms(sim_self->proc) +
+			2 * (int64_t) (sim_world.call_ms + GRACE_MS);
+
+	for (unsigned int name = 0; name < SIM_NAMES; name++)
+		if (session->state == RLK_SESSION_ALIVE &&
+		    offers[name].session == session->id &&
+		    session->valid_until_ms > until)
+			offers[name].left = true;
+}
+
 void sim_judge_offers_left(const struct sim_session_row *row)
 {
 	for (unsigned int name = 0; name < SIM_NAMES; name++)
-		if (offers[name].session == row->id &&
+		if (offers[name].left && offers[name].session == row->id &&
 		    is_offered(&sim_tables.leases[name], &offers[name]))
 			sim_violation("A1: process %u has ended, and with it "
 				      "its exported lease of '%s'",
