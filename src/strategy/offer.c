@@ -13,6 +13,9 @@
  * lease. Tables of version 7, and accounts that were made for them, have none:
  * they get a statement without it.
  *
+ * The row counts guards anew, as that of an acquire does: the adopter does not
+ * know how often its exporter has committed.
+ *
  * The exporter's session counts a break, by which its client finds out; the
  * adopter's counts one too, as its row has to be written. The lease has another
  * attempt from then on, so that what the exporter sends yet by its own, a
@@ -32,7 +35,7 @@
 	"UPDATE business_lease l JOIN lease_session s ON s.id = l.session"     \
 	" JOIN lease_session c ON c.id = ?" join " SET" set                    \
 	" l.session = c.id, l.attempt = ?,"                                    \
-	" l.acquired_at = UTC_TIMESTAMP(6),"                                   \
+	" l.guards = 0, l.acquired_at = UTC_TIMESTAMP(6),"                     \
 	" s.breaks = s.breaks + 1, c.breaks = c.breaks + 1"                    \
 	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?"                   \
 	" AND l.session = ?"

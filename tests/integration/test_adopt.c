@@ -11,11 +11,9 @@
 #include <rowlock/semaphore.h>
 #include <string.h>
 
+#include "guarded.h"
 #include "holder.h"
-#include "sql.h"
-#include "test.h"
 
-#define TTL_MS 30000
 #define FAST_TTL_MS 3000
 
 static void export(struct rowlock *lock, char *text)
@@ -79,6 +77,32 @@ CASE("the exporter is told at its next heartbeat that it was adopted")
 	assert_ok(rowlock_verify(to, &err));
 	assert_ok(rowlock_release(to, &err));
 	test_event_end(&loss.event);
+}
+
+/* One transaction under @lock, on a connection of the application's. */
+static void commit(struct rowlock *lock)
+{
+	MYSQL *mysql = connect_to(test_dsn(), 0);
+
+	assert_ok(rowlock_begin(lock, mysql, 0, &err));
+	assert_ok(rowlock_commit(lock, mysql, &err));
+	mysql_close(mysql);
+}
+
+CASE("an adopter commits behind the commits of its exporter")
+{
+	TWO("commits", TTL_MS);
+
+	commit(from);
+	commit(from);
+	export(from, text);
+	assert_ok(rowlock_adopt(to, text, &err));
+	commit(to);
+	commit(to);
+	export(to, text);
+	assert_ok(rowlock_adopt(from, text, &err));
+	commit(from);
+	assert_ok(rowlock_release(from, &err));
 }
 
 CASE("a string is good once")

@@ -162,6 +162,7 @@ void sim_lease_hand_over(struct sim_session *session, struct sim_lease *lease,
 	lease->attempt = attempt;
 	lease->acquired_us = session->request.started_us;
 	lease->began_us = session->request.began_us;
+	lease->guards = 0;
 	lease->serial++;
 	lease->born_us = sim_now;
 	lease->proc = session->proc;

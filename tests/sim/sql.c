@@ -123,7 +123,7 @@ static const struct pattern patterns[] = {
 	  "lease_session s ON s.id = l.session JOIN lease_session c ON c.id = ? "
 	  "LEFT JOIN lease_revocation r ON r.name = ? AND r.attempt = ? SET "
 	  "r.attempt = ?, r.answer = 0, l.session = c.id, l.attempt = ?, "
-	  "l.acquired_at = UTC_TIMESTAMP(6), s.breaks = s.breaks + 1, c.breaks = "
+	  "l.guards = 0, l.acquired_at = UTC_TIMESTAMP(6), s.breaks = s.breaks + 1, c.breaks = "
 	  "c.breaks + 1 WHERE l.name = ? AND l.slot = ? AND l.attempt = ? AND "
 	  "l.session = ?", NULL, NULL },
 	{ SIM_OFFER_LOOK, "look-offer", "SELECT l.attempt, l.session, s.id IS "
