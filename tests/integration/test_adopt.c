@@ -244,7 +244,16 @@ CASE("strings that are none, or another name's, change nothing")
 	bad[strlen(bad) - 1] = bad[strlen(bad) - 1] == 'a' ? 'b' : 'a';
 	expect(rowlock_adopt(to, bad, &err), ROWLOCK_EINVAL, "altered");
 	expect(rowlock_adopt(to, "rowlock1.", &err), ROWLOCK_EINVAL,
-	       "no string");
+	       "no string of an export, which has 57 characters: it has 9");
+	memset(bad, '0', sizeof(bad));
+	bad[57] = '\0';
+	expect(rowlock_adopt(to, bad, &err), ROWLOCK_EINVAL,
+	       "this is no string of an export");
+	expect(rowlock_adopt(to,
+			     "0000000000000000000000000000000000000000"
+			     "0000000000000000000000000000000000000000",
+			     &err),
+	       ROWLOCK_EINVAL, "it has 64 or more");
 	expect(rowlock_adopt(to, NULL, &err), ROWLOCK_EINVAL, "NULL");
 	assert_ok(rowlock_adopt(to, text, &err));
 	assert_ok(rowlock_release(to, &err));
