@@ -6,8 +6,8 @@
  * back comes by the same count, and so does the adoption of one that we have
  * exported.
  *
- * Of those the reason names who has the name now: it is asked for by itself, as
- * the row that was ours has another's attempt.
+ * The reason of such a loss names who has the lease now: that is asked for by
+ * itself, as the row has another attempt.
  *
  * Failure mode: an answer with more rows than ours can be is not believed, and
  * the server is asked again.

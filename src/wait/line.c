@@ -388,8 +388,7 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 	return code;
 }
 
-/* What the handle has exported is still there to be taken back if it gets no
- * other hold. */
+/* A handle that gets no other hold can still take back its exported one. */
 static int acquire_else_keep_locked(struct rowlock *lock,
 				    const struct wanted *wanted,
 				    struct rowlock_errinfo *reterr)

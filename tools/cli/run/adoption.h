@@ -13,7 +13,7 @@
 /** Longer than each string; one that is longer still is none. */
 #define ADOPTION_SIZE 128
 
-/** Refuse options that cannot be had with it. Returns -1 or the exit code. */
+/** Refuse options that exclude it. Returns -1 or the exit code. */
 int adoption_check(const struct task *task);
 
 /** Read the string, of ADOPTION_SIZE bytes: that of ROWLOCK_ADOPT, or else the

@@ -125,7 +125,7 @@ int request_not_acquired(const struct request *request,
 	bool held = acquisition->result == ROWLOCK_EBUSY ||
 		    acquisition->result == ROWLOCK_ETIMEDOUT;
 	bool over = acquisition->result == ROWLOCK_EOVER;
-	/* What was to be adopted. */
+	/* The lease that was to be adopted. */
 	bool gone =
 	    request->task.adopts && acquisition->result == ROWLOCK_ELOST;
 	bool conflict = done || held || over || gone;
