@@ -4,9 +4,9 @@
  * or of another one. The string is where all of them find it, as in a file: it
  * may be used twice, come late, or from a process that is dead.
  *
- * A thread that has exported a lease waits for a while, which its process may not
- * survive; then it takes the lease back, adopts it itself, or leaves it, as its
- * process ends.
+ * A thread that has exported a lease waits for a while, which its process may
+ * not survive; then it takes the lease back, adopts it itself, or leaves it, as
+ * its process ends.
  */
 #include <rowlock/adoption.h>
 

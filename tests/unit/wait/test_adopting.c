@@ -183,7 +183,8 @@ FAKE("an exporter keeps its lease alive, and hears of the adoption")
 	fake_advance(10000);
 	fake_pass_until(is_lost, lock);
 	fake_until(fake_is_one, (void *) &losses);
-	assert_non_null(strstr(rowlock_lost_reason(lock), "; nobody has it now"));
+	assert_non_null(
+	    strstr(rowlock_lost_reason(lock), "; nobody has it now"));
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 
