@@ -70,7 +70,7 @@ class Exporting(AdoptTest):
             told = self.told(process, "left")
             self.assertEqual(told["message"], "the lock 'j' on fake:1 is not released: "
                              "it is exported, and not adopted yet")
-            self.assertIn("'j' stays locked for up to 5.0m: it is exported",
+            self.assertIn("'j' stays locked for up to 5m00s: it is exported",
                           self.end(process, 0))
             self.assertEqual({"release", "free", "client_free"} & set(self.fake.seen),
                              set())
