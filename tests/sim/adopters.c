@@ -33,6 +33,8 @@ static bool may_refuse(int code)
 static int adopt(struct sim_thread *thread, struct sim_handle *handle,
 		 const struct sim_offer *offer)
 {
+	/* A handle that has lost what it exported is told of that first. */
+	const bool told_first = handle->lock->hold != NULL;
 	struct sim_call call;
 	int code;
 
@@ -46,7 +48,8 @@ static int adopt(struct sim_thread *thread, struct sim_handle *handle,
 	    (struct sim_note){ "adopted serial=%u code=%d",
 			       { thread->serial, (uint64_t) (int64_t) code } });
 	/* An attempt never comes back to a row. */
-	if (code == ROWLOCK_ELOST && sim_offer_stands(handle->name, offer))
+	if (code == ROWLOCK_ELOST && !told_first &&
+	    sim_offer_stands(handle->name, offer))
 		sim_violation("A2: the lease of '%s' is there as it was "
 			      "exported, and its adopter is told that it is "
 			      "not",
