@@ -43,8 +43,9 @@ extern "C" {
  * until a TTL after the last heartbeat. rowlock_release() takes it back, and
  * frees the name; rowlock_adopt() by the same handle, or another one of this
  * client, holds it again. When this client finds that it was adopted, at its
- * next heartbeat, the lost callback of @lock runs; from then on, and from the
- * adoption on, rowlock_release() is ROWLOCK_ELOST and changes nothing.
+ * next heartbeat, the lost callback of @lock runs, and rowlock_lost_reason()
+ * names the program and the host that has it now, and since when; from the
+ * adoption on rowlock_release() is ROWLOCK_ELOST and changes nothing.
  *
  * @lock  holds one level of a lease, without max_hold_ms, at_least_ms and
  *        delay_after_loss_ms
@@ -70,7 +71,9 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_export(struct rowlock *lock, char *text,
  * It is another hold: rowlock_attempt() is another one, and so is
  * rowlock_token(), which is drawn by its first call, with
  * ROWLOCK_TOKEN_WITH_GRANT, too. A guard or a token of the exporter is stale
- * from now on. The info of its row stays that of its exporter.
+ * from now on. The info of its row stays that of its exporter; a request of
+ * rowlock_revoke() that the exporter had is now one to this client, without an
+ * answer, and it is told of it at its next heartbeat.
  *
  * @lock  holds nothing; made for the name that was exported, on the same
  *        database, without max_hold_ms, at_least_ms and delay_after_loss_ms

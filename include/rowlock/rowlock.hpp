@@ -32,6 +32,7 @@
 #include <utility>
 
 #include <rowlock.h>
+#include <rowlock/adoption.h>
 #include <rowlock/mysql.h>
 
 namespace rowlocks
@@ -258,6 +259,20 @@ class hold
 	{
 		ret.assign(give_up(nullptr), category());
 	}
+	/** Give it up for whoever has the string that is returned, and adopts
+	 *  it by lock::adopt(): rowlock_export(). Afterwards this is of
+	 *  nothing, and the destructor releases nothing; if it throws, it is
+	 *  held on. The string is a secret. */
+	std::string hand_over()
+	{
+		rowlock_errinfo info{};
+		char text[ROWLOCK_EXPORT_SIZE];
+
+		detail::check(rowlock_export(lock_, text, sizeof(text), &info),
+			      info);
+		lock_ = nullptr;
+		return text;
+	}
 	struct ::rowlock *get() const noexcept
 	{
 		return lock_;
@@ -367,6 +382,29 @@ class lock
 			return std::nullopt;
 		detail::check(code, info);
 		return hold(get());
+	}
+	/** Hold what another has handed over by @text, hold::hand_over():
+	 *  rowlock_adopt(). Throws errc::lost if the string was used before, or
+	 *  the lease is over. Waits for nobody. */
+	[[nodiscard]] hold adopt(const std::string &text)
+	{
+		const char *string = detail::text(text, ROWLOCK_EINVAL,
+						  "the string of the export");
+		rowlock_errinfo info{};
+
+		detail::check(rowlock_adopt(get(), string, &info), info);
+		return hold(get());
+	}
+	/** Of nothing, and @ret says why, or a hold. */
+	[[nodiscard]] hold adopt(const std::string &text,
+				 std::error_code &ret) noexcept
+	{
+		bool whole = text.find('\0') == std::string::npos;
+		int code = whole ? rowlock_adopt(get(), text.c_str(), nullptr)
+				 : ROWLOCK_EINVAL;
+
+		ret.assign(code, category());
+		return code ? hold() : hold(get());
 	}
 	/** End a wait that is under way in another thread. */
 	bool cancel() noexcept

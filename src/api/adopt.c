@@ -14,6 +14,9 @@
 #include "hold/keeping.h"
 #include "wait/line.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static int refuse(const struct rowlock *lock, const char *what, int code,
 		  const char *why, struct rowlock_errinfo *reterr)
 {
@@ -120,6 +123,22 @@ int rowlock_export(struct rowlock *lock, char *text, size_t size,
 	return 0;
 }
 
+/* Cut or pasted twice, or another text: its length tells which. */
+static int refuse_form(const struct rowlock *lock, size_t length,
+		       struct rowlock_errinfo *reterr)
+{
+	static const char what[] = "this is no string of an export";
+	char words[128];
+
+	if (length == RLK_OFFER_LENGTH)
+		return refuse(lock, "adopt", ROWLOCK_EINVAL, what, reterr);
+	snprintf(words, sizeof(words),
+		 "%s, which has %d characters: it has %zu%s", what,
+		 RLK_OFFER_LENGTH, length,
+		 length == ROWLOCK_EXPORT_SIZE ? " or more" : "");
+	return refuse(lock, "adopt", ROWLOCK_EINVAL, words, reterr);
+}
+
 static int read_offer(const struct rowlock *lock, const char *text,
 		      struct rlk_offer *ret_offer,
 		      struct rowlock_errinfo *reterr)
@@ -134,8 +153,8 @@ static int read_offer(const struct rowlock *lock, const char *text,
 			      "another database, or was altered",
 			      reterr);
 	default:
-		return refuse(lock, "adopt", ROWLOCK_EINVAL,
-			      "this is no string of an export", reterr);
+		return refuse_form(lock, strnlen(text, ROWLOCK_EXPORT_SIZE),
+				   reterr);
 	}
 }
 

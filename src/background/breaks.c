@@ -10,6 +10,9 @@
  * comes here. While one is being ended its lease stays a suspect, and the look
  * is made again.
  *
+ * The reason of such a loss names who has the lease now: that is asked for by
+ * itself, as the row has another attempt.
+ *
  * Failure mode: an answer with more rows than ours can be is not believed, and
  * the server is asked again.
  */
@@ -19,8 +22,11 @@
 #include "core/call.h"
 #include "db/lend.h"
 #include "hold/hold.h"
+#include "hold/late.h"
+#include "strategy/offer.h"
 #include "strategy/reap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The most rows besides those of our holds: of attempts that were sent or
@@ -117,27 +123,75 @@ static bool lose_missing(struct rowlock_client *client, struct seen *seen)
 	struct rlk_hold *hold;
 	bool all = true;
 
-	if (seen->count)
-		qsort(seen->attempts, seen->count, sizeof(*seen->attempts),
-		      compare);
 	rlk_mutex_lock(&client->mutex);
 	rlk_list_each (hold, &client->session.holds, node) {
-		bool exported = hold->state == RLK_HOLD_EXPORTED;
-
-		if (!hold->suspect ||
-		    (!exported && hold->state != RLK_HOLD_HELD) ||
+		if (hold->state == RLK_HOLD_EXPORTED)
+			continue;
+		if (!hold->suspect || hold->state != RLK_HOLD_HELD ||
 		    is_there(seen, hold))
 			hold->suspect = false;
 		else if (hold->guard.gives_back)
 			all = false;
 		else
-			rlk_hold_lose_locked(hold, exported
-						       ? RLK_WAS_ADOPTED
-						       : "it was broken by "
-							 "hand");
+			rlk_hold_lose_locked(hold, "it was broken by hand");
 	}
 	rlk_mutex_unlock(&client->mutex);
 	return all;
+}
+
+/* The next one that was exported, and is missing, with a reference. It is
+ * returned once. */
+static struct rlk_hold *next_adopted(struct rowlock_client *client,
+				     const struct seen *seen)
+{
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
+	struct rlk_hold *hold;
+
+	rlk_list_each (hold, &client->session.holds, node) {
+		if (!hold->suspect || hold->state != RLK_HOLD_EXPORTED)
+			continue;
+		hold->suspect = false;
+		if (is_there(seen, hold))
+			continue;
+		rlk_hold_get_locked(hold);
+		return hold;
+	}
+	return NULL;
+}
+
+/* @text: who has it now; "" if that could not be asked. Drops the reference. */
+static void lose_adopted(struct rlk_hold *hold, const char *text)
+{
+	struct rowlock_client *client = hold->name->client;
+	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
+	char words[RLK_OFFER_HOLDER_SIZE + sizeof(RLK_WAS_ADOPTED) + 2];
+	const char *reason = NULL;
+
+	if (hold->state == RLK_HOLD_EXPORTED) {
+		snprintf(words, sizeof(words), RLK_WAS_ADOPTED "; %s", text);
+		if (*text)
+			reason = rlk_reason_keep_locked(client, words);
+		rlk_hold_lose_locked(hold, reason ? reason : RLK_WAS_ADOPTED);
+	}
+	rlk_hold_put_locked(hold);
+}
+
+static void find_adopters(struct rowlock_client *client, struct rlk_conn *conn,
+			  const struct seen *seen)
+{
+	struct rowlock_errinfo error;
+	struct rlk_hold *hold;
+
+	while ((hold = next_adopted(client, seen))) {
+		const struct rlk_request request = rlk_hold_request(hold);
+		char text[RLK_OFFER_HOLDER_SIZE] = "";
+
+		rlk_conn_set_until(conn, rlk_client_chore_until(client));
+		if (rlk_offer_holder(conn, &request, text, sizeof(text),
+				     &error))
+			*text = '\0';
+		lose_adopted(hold, text);
+	}
 }
 
 /* A request that cannot be read keeps no lease that was broken. */
@@ -149,7 +203,11 @@ static bool look_on(struct rowlock_client *client, struct rlk_conn *conn,
 
 	if (rlk_leases_of(conn, id, add, seen, &error) || seen->failed)
 		return false;
+	if (seen->count)
+		qsort(seen->attempts, seen->count, sizeof(*seen->attempts),
+		      compare);
 	all = lose_missing(client, seen);
+	find_adopters(client, conn, seen);
 	return rlk_revocations_tell(client, conn, id) && all;
 }
 

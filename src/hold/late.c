@@ -4,7 +4,7 @@
  * thousand of them: a reason is a text of the client's, of which it keeps few.
  *
  * Failure modes: after RLK_REASONS different ones, the reason of a loss is that
- * no heartbeat succeeded, without its error.
+ * no heartbeat succeeded, or that it was adopted, without more.
  */
 #include "hold/late.h"
 
@@ -16,7 +16,8 @@
 
 #define LATE "no heartbeat succeeded in time"
 
-static const char *keep(struct rowlock_client *client, const char *text)
+const char *rlk_reason_keep_locked(struct rowlock_client *client,
+				   const char *text)
 {
 	for (size_t i = 0; i < RLK_REASONS; i++) {
 		if (!client->reasons[i])
@@ -33,7 +34,7 @@ void rlk_late_note_locked(struct rowlock_client *client,
 	char text[sizeof(error->message) + sizeof(LATE) + 16];
 
 	snprintf(text, sizeof(text), LATE "; the last: %s", error->message);
-	client->session.late = keep(client, text);
+	client->session.late = rlk_reason_keep_locked(client, text);
 }
 
 void rlk_late_lose_locked(struct rowlock_client *client)

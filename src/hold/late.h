@@ -5,7 +5,7 @@
 /*
  * Sessions whose beats are not answered in time, with the true reason: the
  * error of the last beat, as an account that is at a limit, or a login that is
- * refused.
+ * refused. And other reasons that are no constants.
  */
 
 #include "core/client.h"
@@ -14,6 +14,11 @@
  *  out. */
 void rlk_late_note_locked(struct rowlock_client *client,
 			  const struct rowlock_errinfo *error);
+
+/** The client's copy of @text, which lasts as long as the client; NULL: no
+ *  memory, or it has too many. */
+const char *rlk_reason_keep_locked(struct rowlock_client *client,
+				   const char *text);
 
 /** The session's time is up: lose it. */
 void rlk_late_lose_locked(struct rowlock_client *client);

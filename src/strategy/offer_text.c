@@ -17,7 +17,8 @@
 #define PREFIX_LENGTH (sizeof(PREFIX) - 1)
 #define DIGITS 16
 
-_Static_assert(PREFIX_LENGTH + 3 * DIGITS < ROWLOCK_EXPORT_SIZE,
+_Static_assert(PREFIX_LENGTH + 3 * DIGITS == RLK_OFFER_LENGTH &&
+		   RLK_OFFER_LENGTH < ROWLOCK_EXPORT_SIZE,
 	       "the string fits");
 
 static uint64_t tag_of(const struct rlk_key *key, const char *name,
@@ -63,7 +64,7 @@ enum rlk_offer_text rlk_offer_read(const struct rlk_key *key, const char *name,
 	struct rlk_offer offer;
 	uint64_t numbers[3];
 
-	if (strnlen(text, ROWLOCK_EXPORT_SIZE) != PREFIX_LENGTH + 3 * DIGITS ||
+	if (strnlen(text, ROWLOCK_EXPORT_SIZE) != RLK_OFFER_LENGTH ||
 	    strncmp(text, PREFIX, PREFIX_LENGTH) != 0)
 		return RLK_OFFER_MALFORMED;
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(numbers); i++)

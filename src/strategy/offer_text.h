@@ -23,6 +23,9 @@ struct rlk_offer {
 void rlk_offer_write(const struct rlk_key *key, const char *name,
 		     const struct rlk_offer *offer, char *text);
 
+/** The length of each. */
+#define RLK_OFFER_LENGTH 57
+
 enum rlk_offer_text {
 	RLK_OFFER_READ,
 	RLK_OFFER_MALFORMED, /* no such string */

@@ -17,6 +17,8 @@
 #include "wait/handover.h"
 #include "wait/share.h"
 
+#include <string.h>
+
 /* May it ask? Where a name has several holders, one of ours is no obstacle.
  */
 static bool is_its_turn(const struct rlk_waiter *waiter)
@@ -247,6 +249,13 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 	return code;
 }
 
+/* It was exported before, so nothing is within it. */
+static bool was_adopted(const struct rlk_hold *hold)
+{
+	return strncmp(hold->reason, RLK_WAS_ADOPTED,
+		       sizeof(RLK_WAS_ADOPTED) - 1) == 0;
+}
+
 /* Drop a lost hold at the next acquire. A re-entrant handle may be within what
  * the hold protected: it gets ROWLOCK_ELOST, once. Returns 1 if the acquire may
  * go on. */
@@ -257,7 +266,8 @@ static int drop_lost_locked(struct rowlock *lock, uint64_t under,
 	int code = 1;
 
 	/* A reader that its writer lets in is within no hold of its own. */
-	if (!(lock->flags & ROWLOCK_NOT_REENTRANT) && !under)
+	if (!(lock->flags & ROWLOCK_NOT_REENTRANT) && !under &&
+	    !was_adopted(hold))
 		code = rlk_fail(reterr, ROWLOCK_ELOST,
 				"acquire " RLK_LOCK_FORMAT
 				": the last hold of this handle was lost (%s), "
@@ -380,11 +390,31 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 	return code;
 }
 
+/* A handle that gets no other hold can still take back its exported one. */
+static int acquire_else_keep_locked(struct rowlock *lock,
+				    const struct wanted *wanted,
+				    struct rowlock_errinfo *reterr)
+{
+	struct rlk_hold *exported = lock->hold;
+	int code;
+
+	if (!exported || exported->state != RLK_HOLD_EXPORTED)
+		return acquire_locked(lock, wanted, reterr);
+	rlk_hold_get_locked(exported);
+	code = acquire_locked(lock, wanted, reterr);
+	if (code && !lock->hold && exported->state == RLK_HOLD_EXPORTED) {
+		rlk_lock_attach_locked(lock, exported);
+		lock->shown = true;
+	}
+	rlk_hold_put_locked(exported);
+	return code;
+}
+
 static int acquire(struct rowlock *lock, const struct wanted *wanted,
 		   struct rowlock_errinfo *reterr)
 {
 	_guard_ struct rlk_mutex *guard = rlk_guard(&lock->name->client->mutex);
-	int code = acquire_locked(lock, wanted, reterr);
+	int code = acquire_else_keep_locked(lock, wanted, reterr);
 
 	if (code == 0 && !(lock->flags & ROWLOCK_OWNER_HANDLE))
 		rlk_end_owe(1);

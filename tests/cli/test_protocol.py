@@ -99,7 +99,7 @@ class Held(ProtocolTest):
             told = self.told(process)
             self.assertEqual((told["event"], told["reason"], told["held"]),
                              ("error", "input", True))
-            self.assertIn(shown + " is none that rowlock knows: 'release' is",
+            self.assertIn(shown + " is none that rowlock knows: 'release' and 'export' are",
                           told["message"])
         self.assertNotIn("release", self.fake.seen)
         process.stdin.write("rel")

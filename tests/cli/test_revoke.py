@@ -68,6 +68,17 @@ class Asking(ToolTest):
         self.fake.say(request(UNASKED, attempt=8))
         self.assertEqual(self.finish(process), (0, "", ""))
 
+    def test_the_wait_goes_on_with_the_hold_that_adopted_the_one_asked_for(self):
+        self.fake.answers["revoke"] = [request(attempt=7), "reply 0"]
+        process = self.start("revoke", "--wait=1h", "n")
+        self.fake.expect("revoke")
+        self.fake.say(request(LATER, attempt=7))
+        self.assertIn("is done", process.stderr.readline())
+        self.fake.say(request(HEARD, attempt=8))
+        self.assertIn("knows", process.stderr.readline())
+        self.fake.say(request(HEARD, attempt=9, reason="another's"))
+        self.assertEqual(self.finish(process), (0, "", ""))
+
     def test_a_wait_that_is_over_tells_what_takes_the_lock(self):
         self.fake.answers["revoke"] = [request(), "reply 0"]
         code, _, err = self.run_tool("revoke", "-w", "10ms", "n")

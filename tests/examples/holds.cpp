@@ -206,6 +206,44 @@ static void ends_late_or_elsewhere(rowlocks::client &client,
 	      "a hold ends in another thread than it began");
 }
 
+static void hands_over(rowlocks::client &one, rowlocks::client &two)
+{
+	const std::error_code invalid(ROWLOCK_EINVAL, rowlocks::category());
+	rowlocks::lock mine(one, name), yours(two, name);
+	std::error_code code;
+	std::string text, cut;
+
+	{
+		rowlocks::hold hold = mine.acquire();
+
+		text = hold.hand_over();
+		check(!hold && !hold.get(), "what is handed over is not held");
+		check(thrown([&] { (void) hold.hand_over(); }) == invalid,
+		      "nor can it be handed over again");
+	}
+	check(!yours.try_acquire(), "its end does not release it");
+	cut = text + std::string("\0", 1);
+	check(thrown([&] { (void) yours.adopt(cut); }) == invalid &&
+		  !yours.adopt(cut, code) && code == invalid &&
+		  thrown([&] { (void) yours.adopt("rowlock1."); }) == invalid,
+	      "another text than its string does not adopt it");
+	{
+		rowlocks::hold hold = yours.adopt(text);
+
+		check(hold && hold.token() > 0, "its string does");
+		text = hold.hand_over();
+	}
+	{
+		rowlocks::hold hold = mine.adopt(text, code);
+
+		check(!code && hold, "or stores its error");
+	}
+	check(thrown([&] { (void) yours.adopt(text); }) ==
+		      rowlocks::errc::lost &&
+		  yours.try_acquire().has_value(),
+	      "the end of the adopted hold releases it");
+}
+
 int main()
 {
 	const char *dsn = std::getenv("ROWLOCK_DSN");
@@ -224,6 +262,7 @@ int main()
 	}
 	excludes(one, two);
 	tells_its_loss(one);
+	hands_over(one, two);
 	ends_its_callback(one, false);
 	ends_its_callback(one, true);
 	guards(one, mysql);

@@ -26,6 +26,7 @@ extern const struct fuzz_target fuzz_options;
 extern const struct fuzz_target fuzz_name;
 extern const struct fuzz_target fuzz_history;
 extern const struct fuzz_target fuzz_rule;
+extern const struct fuzz_target fuzz_exported;
 
 /** A promise is broken: say which, keep the input, and end. */
 __attribute__((format(printf, 1, 2))) _Noreturn void fuzz_broken(

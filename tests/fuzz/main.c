@@ -27,7 +27,7 @@
 
 static const struct fuzz_target *const targets[] = {
 	&fuzz_login, &fuzz_answer,  &fuzz_dsn,  &fuzz_options,
-	&fuzz_name,  &fuzz_history, &fuzz_rule,
+	&fuzz_name,  &fuzz_history, &fuzz_rule, &fuzz_exported,
 };
 enum { TARGETS = sizeof(targets) / sizeof(targets[0]) };
 

@@ -11,11 +11,9 @@
 #include <rowlock/semaphore.h>
 #include <string.h>
 
+#include "guarded.h"
 #include "holder.h"
-#include "sql.h"
-#include "test.h"
 
-#define TTL_MS 30000
 #define FAST_TTL_MS 3000
 
 static void export(struct rowlock *lock, char *text)
@@ -73,10 +71,38 @@ CASE("the exporter is told at its next heartbeat that it was adopted")
 	assert_ok(rowlock_adopt(to, text, &err));
 	assert_loss(&loss, "the adoption to be told");
 	assert_non_null(strstr(rowlock_lost_reason(from), "handed over"));
+	assert_non_null(strstr(rowlock_lost_reason(from), "]@"));
+	assert_non_null(strstr(rowlock_lost_reason(from), " has it since 2"));
 	expect(rowlock_release(from, &err), ROWLOCK_ELOST, "handed over");
 	assert_ok(rowlock_verify(to, &err));
 	assert_ok(rowlock_release(to, &err));
 	test_event_end(&loss.event);
+}
+
+/* One transaction under @lock, on a connection of the application's. */
+static void commit(struct rowlock *lock)
+{
+	MYSQL *mysql = connect_to(test_dsn(), 0);
+
+	assert_ok(rowlock_begin(lock, mysql, 0, &err));
+	assert_ok(rowlock_commit(lock, mysql, &err));
+	mysql_close(mysql);
+}
+
+CASE("an adopter commits behind the commits of its exporter")
+{
+	TWO("commits", TTL_MS);
+
+	commit(from);
+	commit(from);
+	export(from, text);
+	assert_ok(rowlock_adopt(to, text, &err));
+	commit(to);
+	commit(to);
+	export(to, text);
+	assert_ok(rowlock_adopt(from, text, &err));
+	commit(from);
+	assert_ok(rowlock_release(from, &err));
 }
 
 CASE("a string is good once")
@@ -152,6 +178,20 @@ CASE("an acquire by the handle that exported it waits as others do")
 	assert_ok(rowlock_release(from, &err));
 }
 
+CASE("what fails leaves an exported lease to be taken back")
+{
+	TWO("kept", TTL_MS);
+
+	export(from, text);
+	expect(rowlock_acquire(from, 0, &err), ROWLOCK_EBUSY, "held");
+	expect(rowlock_adopt(from, "rowlock1.", &err), ROWLOCK_EINVAL,
+	       "no string");
+	expect(rowlock_acquire(to, 0, &err), ROWLOCK_EBUSY, "held");
+	assert_ok(rowlock_release(from, &err));
+	assert_ok(rowlock_acquire(to, 0, &err));
+	assert_ok(rowlock_release(to, &err));
+}
+
 CASE("it outlives its handle and its client, by what is left of the TTL")
 {
 	const char *name = test_name("freed");
@@ -222,7 +262,16 @@ CASE("strings that are none, or another name's, change nothing")
 	bad[strlen(bad) - 1] = bad[strlen(bad) - 1] == 'a' ? 'b' : 'a';
 	expect(rowlock_adopt(to, bad, &err), ROWLOCK_EINVAL, "altered");
 	expect(rowlock_adopt(to, "rowlock1.", &err), ROWLOCK_EINVAL,
-	       "no string");
+	       "no string of an export, which has 57 characters: it has 9");
+	memset(bad, '0', sizeof(bad));
+	bad[57] = '\0';
+	expect(rowlock_adopt(to, bad, &err), ROWLOCK_EINVAL,
+	       "this is no string of an export");
+	expect(rowlock_adopt(to,
+			     "0000000000000000000000000000000000000000"
+			     "0000000000000000000000000000000000000000",
+			     &err),
+	       ROWLOCK_EINVAL, "it has 64 or more");
 	expect(rowlock_adopt(to, NULL, &err), ROWLOCK_EINVAL, "NULL");
 	assert_ok(rowlock_adopt(to, text, &err));
 	assert_ok(rowlock_release(to, &err));

@@ -33,7 +33,7 @@ NAME = re.compile(r'(^|->|\.)names?(\[0\])?$')
 SERVER = re.compile(r'(->|\.|^)(server|where)$|^rowlock_client_server\(')
 LIBRARY = re.compile(r'(^|\.|->)error(->|\.)message$|^reason$')
 
-OF_C = re.compile(r'\b\w+\(\)|\w_ms\b|\bROWLOCK_(?!(?:DSN|HELD)\b)|\bNULL\b|\w_fd\b|'
+OF_C = re.compile(r'\b\w+\(\)|\w_ms\b|\bROWLOCK_(?!(?:DSN|HELD|ADOPT)\b)|\bNULL\b|\w_fd\b|'
                   r'\b(eventfd|signalfd|timerfd|pthread\w*|errno)\b')
 
 C = ['tools/cli', 'tools/common', 'tools/migrate', 'tools/reaper']

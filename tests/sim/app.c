@@ -92,6 +92,8 @@ void sim_app_leave(struct rowlock_client *client)
 	struct sim_call call;
 
 	proc->ending = true;
+	if (client)
+		sim_judge_offers_leave(client);
 	sim_call_begin(&call, "client_free", sim_world.call_ms);
 	if (client && rowlock_client_try_free(client, &error))
 		sim_violation("a client cannot be freed: %s", error.message);

@@ -162,6 +162,15 @@ struct sim_turn {
 bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle,
 		      struct sim_turn *turn);
 
+/* adopters.c */
+/** Hold the lease of @handle's name that was exported last, if there is one. */
+bool sim_adopter_takes(struct sim_thread *thread, struct sim_handle *handle);
+/** A name whose lease is there to be adopted, or @name. */
+unsigned int sim_adopter_name(unsigned int name);
+/** Export what is held by @handle, and wait for its adopter. False: it is held
+ *  on. */
+bool sim_adopter_gives(struct sim_thread *thread, struct sim_handle *handle);
+
 /* told.c */
 /** One whose guard it says itself. False: what became of it is not known. */
 bool sim_told_play(struct sim_thread *thread, const struct sim_handle *handle);

@@ -359,7 +359,7 @@ static void drop_lost(const struct rowlock *lock)
 {
 	const struct sim_grant *grant = grant_of(lock);
 
-	if (grant && grant->watched)
+	if (grant && (grant->watched || grant->exported))
 		note_untold(lock);
 	drop_all(lock);
 }
@@ -428,8 +428,17 @@ void sim_judge_gives(const struct rowlock *lock, bool gives)
 	grant->watched = !gives;
 }
 
+void sim_judge_exported(const struct rowlock *lock)
+{
+	struct sim_grant *grant = grant_of(lock);
+
+	grant->watched = false;
+	grant->exported = true;
+}
+
 void sim_judge_freed(const struct rowlock *lock)
 {
+
 	for (int i = 0; i < UNTOLD; i++)
 		if (untold[i].proc == sim_self->proc && untold[i].lock == lock)
 			untold[i].proc = NULL;

@@ -7,6 +7,8 @@
  * same instant, and ends the run when a promise does not hold.
  */
 
+#include <rowlock/adoption.h>
+
 #include "hold/handle.h"
 #include "proc.h"
 #include "tables.h"
@@ -36,6 +38,8 @@ bool sim_was_broken(uint64_t attempt);
  *  has told of its loss. */
 void sim_judge_release(struct rowlock *lock);
 void sim_judge_released(struct rowlock *lock, int code);
+/** It was exported: it is not held, and its loss is told yet. */
+void sim_judge_exported(const struct rowlock *lock);
 /** It is not there any more. */
 void sim_judge_freed(const struct rowlock *lock);
 /** @lock's grant is given back by a call that upgrades or downgrades: whoever
@@ -78,6 +82,31 @@ static inline void sim_judge_acquiring(void)
 
 /** Nothing of @proc is left. */
 void sim_judge_forget(const struct sim_proc *proc);
+
+/* --------------------------------- leases that are handed over; offers.c */
+
+/** A lease that was exported. */
+struct sim_offer {
+	char text[ROWLOCK_EXPORT_SIZE]; /* "": none */
+	uint64_t attempt;
+	uint64_t session;
+	bool taken_back; /* its exporter releases it, */
+	bool left;       /* or ends, and has not lost it before */
+};
+
+/** The last one of @name. */
+struct sim_offer *sim_offer_of(unsigned int name);
+/** Is its lease as it was exported, and alive? */
+bool sim_offer_stands(unsigned int name, const struct sim_offer *offer);
+/** The lease that an adoption is about. */
+struct sim_request;
+struct sim_lease *sim_lease_adopted(const struct sim_request *request);
+/** @lease is removed by its own process. */
+void sim_judge_offer_removed(const struct sim_lease *lease);
+/** @client is about to be freed. */
+void sim_judge_offers_leave(const struct rowlock_client *client);
+/** The session of @row is deleted by its process. */
+void sim_judge_offers_left(const struct sim_session_row *row);
 
 /* ------------------------------------------------ what the server does */
 

@@ -24,6 +24,7 @@ struct sim_grant {
 	bool yields;        /* it writes no more, and its call releases it */
 	bool told;
 	bool not_held; /* rowlock_held() has said so */
+	bool exported; /* and not held since then */
 	int64_t began_us;
 	int64_t began_delay_us;
 	int64_t lost_us;   /* it is not held since then, as we saw it */

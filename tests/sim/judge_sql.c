@@ -190,6 +190,8 @@ void sim_judge_lease_removed(const struct sim_session *by,
 		sim_violation("S5: process %u removed a live lease of '%s' "
 			      "that process %u has",
 			      by->proc, sim_names[name], lease->proc);
+	if (is_release(by, lease))
+		sim_judge_offer_removed(lease);
 	if (is_release(by, lease) && grant && sim_grant_held(grant))
 		sim_violation("S5: process %u removed its own lease of '%s' "
 			      "while it holds it",
@@ -260,6 +262,7 @@ void sim_judge_session_removed(const struct sim_session *by,
 			sim_violation("S5: process %u deleted its session "
 				      "while it holds by it",
 				      by->proc);
+		sim_judge_offers_left(row);
 		return;
 	}
 	if (ends_keep(by->request.op)) {

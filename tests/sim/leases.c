@@ -155,6 +155,21 @@ static void insert_lease(struct sim_session *session, struct sim_lease *lease,
 	sim_judge_lease_made(session, lease);
 }
 
+void sim_lease_hand_over(struct sim_session *session, struct sim_lease *lease,
+			 uint64_t to, uint64_t attempt)
+{
+	lease->session = to;
+	lease->attempt = attempt;
+	lease->acquired_us = session->request.started_us;
+	lease->began_us = session->request.began_us;
+	lease->guards = 0;
+	lease->serial++;
+	lease->born_us = sim_now;
+	lease->proc = session->proc;
+	remember(lease);
+	sim_judge_lease_made(session, lease);
+}
+
 struct sim_lease *sim_lease_insert(struct sim_session *session, uint64_t serial)
 {
 	struct sim_lease *lease = free_place(&session->request);

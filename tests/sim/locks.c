@@ -192,6 +192,11 @@ static enum sim_want want_of(const struct sim_request *request,
 		if (lease && lease->there)
 			want = SIM_WANTS_ALONE;
 		break;
+	case SIM_OFFER_ADOPT:
+		lease = sim_lease_adopted(request);
+		if (lease->there)
+			want = SIM_WANTS_ALONE;
+		break;
 	case SIM_DRAW_LEASE:
 		lease = sim_lease_meant(request);
 		if (lease && lease->there && !request->op->passes)

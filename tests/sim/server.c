@@ -333,7 +333,7 @@ static bool may_lie(enum sim_verb verb)
 	return verb == SIM_DELETE_LEASE || verb == SIM_DELETE_SESSION ||
 	       verb == SIM_BEAT || verb == SIM_KEEP_BEAT ||
 	       verb == SIM_KEEP_BEAT_WHOLE || verb == SIM_OVERTAKE ||
-	       verb == SIM_GUARD_COUNT;
+	       verb == SIM_OFFER_ADOPT || verb == SIM_GUARD_COUNT;
 }
 
 void sim_draw_fate(struct sim_request *request)

@@ -51,6 +51,7 @@ struct sim_world {
 	bool insides;         /* some have row locks in their transactions */
 	bool fences;          /* some pass a fence with their token */
 	bool keeps;           /* names of some leases are kept (at_least_ms) */
+	bool adopts;          /* leases are exported and adopted */
 	bool resizes;         /* whose number is changed */
 	bool ending;          /* the threads come to their end */
 	unsigned int threads; /* of one process, at most */

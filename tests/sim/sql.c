@@ -119,6 +119,20 @@ static const struct pattern patterns[] = {
 	  "business_lease l JOIN lease_session k ON k.id = ? LEFT JOIN "
 	  "lease_session s ON s.id = l.session WHERE l.name = ? AND l.slot = ? "
 	  "AND l.attempt = ?", NULL, NULL },
+	{ SIM_OFFER_ADOPT, "adopt", "UPDATE business_lease l JOIN "
+	  "lease_session s ON s.id = l.session JOIN lease_session c ON c.id = ? "
+	  "LEFT JOIN lease_revocation r ON r.name = ? AND r.attempt = ? SET "
+	  "r.attempt = ?, r.answer = 0, l.session = c.id, l.attempt = ?, "
+	  "l.guards = 0, l.acquired_at = UTC_TIMESTAMP(6), s.breaks = s.breaks + 1, c.breaks = "
+	  "c.breaks + 1 WHERE l.name = ? AND l.slot = ? AND l.attempt = ? AND "
+	  "l.session = ?", NULL, NULL },
+	{ SIM_OFFER_LOOK, "look-offer", "SELECT l.attempt, l.session, s.id IS "
+	  "NULL, c.id IS NULL FROM business_lease l LEFT JOIN lease_session s ON "
+	  "s.id = l.session LEFT JOIN lease_session c ON c.id = ? WHERE l.name = "
+	  "? AND l.slot = ?", NULL, NULL },
+	{ SIM_OFFER_HOLDER, "look-adopter", "SELECT s.host, s.pid, s.program, "
+	  "l.acquired_at FROM business_lease l JOIN lease_session s ON s.id = "
+	  "l.session WHERE l.name = ? AND l.slot = ?", NULL, NULL },
 	{ SIM_KEEP_TAKE, "take-keep", "UPDATE business_lease l JOIN "
 	  "lease_session s ON s.id = l.session JOIN lease_session k ON k.id = ? "
 	  "SET l.session = k.id, k.breaks = ? WHERE l.name = ? AND l.slot = ? "

@@ -25,6 +25,7 @@ void sim_tables_begin(void)
 		sim_tables.leases[i].slot = i < SIM_NAMES ? 0 : RLK_SLOT_WRITER;
 	}
 	sim_leases_begin();
+	sim_offers_begin();
 	sim_receipts_begin();
 	sim_locks_begin();
 	sim_bells_begin();
@@ -638,6 +639,9 @@ bool sim_execute(struct sim_session *session)
 		[SIM_KEEP_LEAVE] = sim_keep_leave,
 		[SIM_KEEP_STILL] = sim_keep_still,
 		[SIM_KEEP_TAKEN] = sim_keep_taken,
+		[SIM_OFFER_ADOPT] = sim_offer_adopt,
+		[SIM_OFFER_LOOK] = sim_offer_look,
+		[SIM_OFFER_HOLDER] = sim_offer_holder,
 		[SIM_DELETE_SESSION] = delete_session,
 		[SIM_DELETE_LEASE] = sim_lease_delete,
 		[SIM_PRESENT] = sim_lease_present,

@@ -57,6 +57,11 @@ void sim_keep_leave(struct sim_session *session);
 void sim_keep_still(struct sim_session *session);
 void sim_keep_taken(struct sim_session *session);
 void sim_leases_of_name(struct sim_session *session);
+/* offers.c */
+void sim_offers_begin(void);
+void sim_offer_adopt(struct sim_session *session);
+void sim_offer_look(struct sim_session *session);
+void sim_offer_holder(struct sim_session *session);
 void sim_leases_dead(struct sim_session *session);
 void sim_leases_dead_of(struct sim_session *session);
 void sim_lease_present(struct sim_session *session);
@@ -72,6 +77,9 @@ void sim_lease_count(struct sim_session *session);
 void sim_sets_look(struct sim_packet *packet, size_t first);
 void sim_leases_ahead(struct sim_session *session);
 void sim_lease_delete(struct sim_session *session);
+/** @lease becomes @attempt's, of @to, by @session. */
+void sim_lease_hand_over(struct sim_session *session, struct sim_lease *lease,
+			 uint64_t to, uint64_t attempt);
 /** @lease is deleted by @session. */
 void sim_lease_remove(struct sim_session *session, struct sim_lease *lease);
 

@@ -42,7 +42,9 @@ void sim_thread_lost(struct rowlock *lock, void *arg)
 	    (struct sim_note){ "%u.%u lost serial=%u",
 			       { sim_self->proc->number, thread->fiber->number,
 				 thread->serial } });
-	if (!may_be_lost(thread))
+	if (!may_be_lost(thread) &&
+	    !(sim_world.adopts &&
+	      strstr(rowlock_lost_reason(lock), "handed over")))
 		sim_violation("'%s' is lost in a calm world",
 			      rowlock_name(lock));
 	sim_judge_told(lock);
@@ -165,10 +167,13 @@ static struct sim_handle *handle_for(struct sim_thread *thread)
 {
 	bool row = sim_world.row && (!sim_world.lease || sim_below(2));
 	unsigned int name = (unsigned int) sim_below(sim_world.names);
-	struct sim_handle *handle = &thread->handles[row][name];
+	struct sim_handle *handle;
 
 	if (!row && sim_world.sets && sim_below(2))
 		return set_for(thread);
+	if (!row && sim_world.adopts)
+		name = sim_adopter_name(name);
+	handle = &thread->handles[row][name];
 	handle->row = row;
 	return renew(thread, handle, name, make);
 }
@@ -532,7 +537,8 @@ static void cycle(struct sim_thread *thread)
 		return;
 	}
 	handle = handle_for(thread);
-	if (acquire(thread, handle)) {
+	if (!(sim_world.adopts && sim_adopter_takes(thread, handle)) &&
+	    acquire(thread, handle)) {
 		/* Nobody asks again and again without a rest. */
 		sim_sleep(sim_between(0, 2000));
 		return;
@@ -540,7 +546,8 @@ static void cycle(struct sim_thread *thread)
 	if (keep(thread, handle)) {
 		if (sim_thread_leaves(thread, handle))
 			return;
-		release(thread, handle, true);
+		if (!sim_world.adopts || !sim_adopter_gives(thread, handle))
+			release(thread, handle, true);
 	}
 	sim_cycles++;
 	sim_cycles_by[handle->row]++;

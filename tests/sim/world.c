@@ -107,6 +107,10 @@ static void draw_world(void)
 	sim_world.texts = sim_world.guards && sim_world.number % 4 > 1;
 	sim_world.insides = sim_world.row && sim_world.number % 3 == 1;
 	sim_world.fences = !sim_world.guards && sim_world.number % 2;
+	/* A late adopter waits for a transaction that has the lease locked, and
+	 * may be in a deadlock with its commit. */
+	sim_world.adopts = sim_world.lease && sim_world.number % 5 > 2 &&
+			   !(sim_world.calm && sim_world.guards);
 	sim_world.keeps =
 	    sim_world.lease && !sim_world.guards && sim_world.number % 5 < 2;
 }

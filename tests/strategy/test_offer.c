@@ -2,6 +2,7 @@
 /*
  * Leases that are handed over by a string, on a real server.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "parts.h"
@@ -48,6 +49,75 @@ LEASE("an adopted lease is another hold, and the first one is over")
 	assert_true(ground_draw(&b) > 0);
 	assert_int_equal(breaks_of(offer.session), 1);
 	assert_true(ground_release(1, &b));
+}
+
+static uint64_t requests(uint64_t attempt, int answer)
+{
+	return test_sql_number(ground->sql,
+			       "SELECT COUNT(*) FROM lease_revocation"
+			       " WHERE attempt = %llu AND answer = %d",
+			       (unsigned long long) attempt, answer);
+}
+
+LEASE("a request for it goes on to its adopter, as if it had no answer")
+{
+	HANDED_OVER("asked");
+	const uint64_t first = a.attempt;
+
+	test_sql(ground->sql,
+		 "INSERT INTO lease_revocation (name, attempt, request,"
+		 " answer, asked_at)"
+		 " VALUES ('%s', %llu, 7, 1, UTC_TIMESTAMP(6)),"
+		 " ('%s', 1, 8, 1, UTC_TIMESTAMP(6))",
+		 name, (unsigned long long) first, name);
+	assert_int_equal(adopt(1, &b, &offer), RLK_DONE);
+	assert_int_equal(requests(first, 1), 0);
+	assert_int_equal(requests(b.attempt, 0), 1);
+	assert_int_equal(requests(1, 1), 1);
+	assert_int_equal(breaks_of(offer.session), 1);
+	assert_true(ground_release(1, &b));
+}
+
+LEASE("where there are no requests a lease is adopted all the same")
+{
+	HANDED_OVER("older");
+	enum rlk_fault fault;
+
+	test_sql(ground->sql,
+		 "RENAME TABLE lease_revocation TO test_elsewhere");
+	fault = adopt(1, &b, &offer);
+	test_sql(ground->sql,
+		 "RENAME TABLE test_elsewhere TO lease_revocation");
+	assert_int_equal(fault, RLK_DONE);
+	assert_true(ground_confirm(1, &b));
+	assert_true(ground_release(1, &b));
+}
+
+LEASE("who has it now is told, and since when, or that nobody has")
+{
+	HANDED_OVER("told");
+	char text[RLK_OFFER_HOLDER_SIZE];
+	static const char wanted[] = "job[42]@db7 has it since 20";
+
+	test_sql(ground->sql,
+		 "UPDATE business_lease SET acquired_at = '2000-01-01'"
+		 " WHERE name = '%s'",
+		 name);
+	assert_int_equal(adopt(1, &b, &offer), RLK_DONE);
+	test_sql(ground->sql,
+		 "UPDATE lease_session SET host = 'db7', pid = 42,"
+		 " program = 'job' WHERE id = %llu",
+		 (unsigned long long) b.session);
+	assert_int_equal(
+	    rlk_offer_holder(ground->conns[0], &a, text, sizeof(text), &err),
+	    RLK_DONE);
+	assert_memory_equal(text, wanted, strlen(wanted));
+	assert_null(strstr(text, "2000-"));
+	assert_true(ground_release(1, &b));
+	assert_int_equal(
+	    rlk_offer_holder(ground->conns[0], &a, text, sizeof(text), &err),
+	    RLK_DONE);
+	assert_string_equal(text, "nobody has it now");
 }
 
 LEASE("asked again, by the same attempt, it is granted again")

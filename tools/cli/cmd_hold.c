@@ -17,6 +17,7 @@
 
 #include "common/report.h"
 #include "common/text.h"
+#include "run/adoption.h"
 #include "run/holding.h"
 #include "run/request.h"
 
@@ -32,6 +33,10 @@ static const char help[] =
     "      --guarded              ... with the SQL that ties a transaction to "
     "it;\n"
     "                             as a CALL by --guarded=call\n"
+    "      --adopt                hold what another has exported, by the "
+    "string in\n"
+    "                             ROWLOCK_ADOPT, or in the first line of "
+    "the input\n"
     "\nExits with 0 when it was released; 1 not acquired; 124 lock lost; 125 "
     "own\n"
     "failure.\n"
@@ -39,8 +44,11 @@ static const char help[] =
     "  rowlock hold nightly\n"
     "  rowlock hold --also=weekly --info='upgrade of db1' nightly\n";
 
+enum { OPTION_ADOPT = REQUEST_OPTION_MORE };
+
 static const struct option options[] = {
 	{ "json", no_argument, NULL, 'j' },
+	{ "adopt", no_argument, NULL, OPTION_ADOPT },
 	REQUEST_OPTIONS,
 	TASK_OPTIONS,
 	COMMON_OPTIONS,
@@ -48,9 +56,12 @@ static const struct option options[] = {
 
 static int take_option(struct task *task, int option)
 {
-	if (option != 'j')
+	if (option == 'j')
+		task->json = true;
+	else if (option == OPTION_ADOPT)
+		task->adopts = true;
+	else
 		return request_option(task, option);
-	task->json = true;
 	return -1;
 }
 
@@ -101,7 +112,8 @@ static bool start_guard(const struct task *task, struct guard *guard)
 	return false;
 }
 
-static int check(struct task *task)
+/* @adopt is a room for the string. */
+static int check(struct task *task, char *adopt)
 {
 	int code;
 
@@ -110,6 +122,12 @@ static int check(struct task *task)
 				       "--guarded: with --json, whose line has "
 				       "room for the SQL");
 	code = request_check(task);
+	if (code < 0 && task->adopts)
+		code = adoption_check(task);
+	if (code < 0 && task->adopts) {
+		code = adoption_read(task, adopt);
+		task->manner.adopt = adopt;
+	}
 	/* A holder that is asked shows it, whether it has an answer or not. */
 	if (code < 0 && task_can_be_asked(task) && !task_listen(task))
 		code = EXIT_FAILED;
@@ -133,11 +151,12 @@ int cmd_hold(int argc, char **argv, struct common *common)
 	};
 	_cleanup_(guard_stop) struct guard guard = { .fd = -1 };
 	struct signals signals = { .fd = -1 };
+	char adopt[ADOPTION_SIZE];
 	int code = task_parse(&request.task, argc, argv, "js:nw:E:t:vhV",
 			      options, take_option);
 
 	if (code < 0)
-		code = check(&request.task);
+		code = check(&request.task, adopt);
 	if (code >= 0)
 		return code;
 	if (!signals_start(&signals) ||

@@ -9,6 +9,7 @@
  */
 #include <getopt.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "command.h"
 #include "common/pace.h"
@@ -49,6 +50,7 @@ struct revoking {
 	struct rowlock_client *client;
 	const char *name;
 	uint64_t attempt; /* of the hold that was asked for */
+	struct rowlock_revocation asked;
 	enum rowlock_answer told;
 };
 
@@ -63,6 +65,19 @@ static int tell(struct revoking *revoking, enum rowlock_answer answer)
 	return answer == ROWLOCK_ANSWER_NO ? EXIT_STILL_HELD : -1;
 }
 
+/* Another hold, by which the one that was asked for was adopted: the request
+ * has gone on to it. */
+static bool goes_on(const struct revoking *revoking,
+		    const struct rowlock_revocation *known)
+{
+	const struct rowlock_revocation *asked = &revoking->asked;
+
+	return known->answer != ROWLOCK_ANSWER_UNASKED &&
+	       known->pid == asked->pid &&
+	       strcmp(known->host, asked->host) == 0 &&
+	       strcmp(known->reason, asked->reason) == 0;
+}
+
 static int look(struct revoking *revoking)
 {
 	struct rowlock_revocation known = { .size = sizeof(known) };
@@ -71,8 +86,13 @@ static int look(struct revoking *revoking)
 			       &error);
 
 	if (r == ROWLOCK_ENOTHELD ||
-	    (r == 0 && known.attempt != revoking->attempt))
+	    (r == 0 && known.attempt != revoking->attempt &&
+	     !goes_on(revoking, &known)))
 		return EXIT_DONE;
+	if (r == 0 && known.attempt != revoking->attempt) {
+		revoking->attempt = known.attempt;
+		revoking->told = ROWLOCK_ANSWER_NONE;
+	}
 	if (r == 0)
 		return tell(revoking, known.answer);
 	if (command_is_away(r))
@@ -155,6 +175,7 @@ static int revoke(const struct common *common, const char *name,
 	}
 	revoking.client = client;
 	revoking.attempt = asked.attempt;
+	revoking.asked = asked;
 	return wait_ms ? wait_for(&revoking, wait_ms) : EXIT_DONE;
 }
 

@@ -85,6 +85,7 @@ enum fake_op {
 	FAKE_KEEP_RELEASE,    /* likewise */
 	FAKE_KEEPS_BEAT,      /* .id of them */
 	FAKE_ADOPT,           /* .name, .attempt; .id is the exporter's */
+	FAKE_OFFER_HOLDER,    /* .name, .attempt of the exporter */
 	FAKE_JOB_CLAIM,       /* .name; .id is the run */
 	FAKE_JOB_SUCCEED,     /* likewise */
 	FAKE_JOB_FAIL,        /* likewise */

@@ -15,6 +15,7 @@ static enum rlk_fault adopt(const struct rlk_request *request,
 	struct world_session *from =
 	    lease ? world_session(lease->session) : NULL;
 	struct world_session *to = world_session(request->session);
+	struct rlk_revocation *asked = &world.tables.revocation;
 
 	if (!from)
 		return RLK_ABSENT;
@@ -29,6 +30,10 @@ static enum rlk_fault adopt(const struct rlk_request *request,
 	to->breaks++;
 	lease->attempt = request->attempt;
 	lease->session = request->session;
+	if (asked->request && asked->known.attempt == offer->attempt) {
+		asked->known.attempt = request->attempt;
+		asked->known.answer = ROWLOCK_ANSWER_NONE;
+	}
 	return RLK_DONE;
 }
 
@@ -46,4 +51,19 @@ enum rlk_fault rlk_offer_adopt(struct rlk_conn *conn,
 	if (world_begin(&op, &call))
 		verdict = adopt(request, offer);
 	return world_verdict(&op, verdict, reterr);
+}
+
+enum rlk_fault rlk_offer_holder(struct rlk_conn *conn,
+				const struct rlk_request *request, char *text,
+				size_t size, struct rowlock_errinfo *reterr)
+{
+	struct world_op op = { .op = FAKE_OFFER_HOLDER, .conn = conn };
+	struct fake_call call = { .attempt = request->attempt };
+
+	snprintf(call.name, sizeof(call.name), "%s", request->name);
+	if (world_begin(&op, &call))
+		snprintf(text, size, "%s",
+			 world_lease(request->name) ? "somebody has it"
+						    : "nobody has it now");
+	return world_fault(&op, RLK_DONE, reterr);
 }

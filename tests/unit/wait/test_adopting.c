@@ -6,6 +6,7 @@
 #include "fake/fake.h"
 
 #include <pthread.h>
+#include <rowlock/admin.h>
 #include <string.h>
 
 #include "core/client.h"
@@ -156,6 +157,20 @@ FAKE("what is not offered any more changes nothing")
 	assert_int_equal(fake_count(FAKE_RELEASE), 0);
 }
 
+FAKE("its exporter takes back what it failed to adopt")
+{
+	FAKE_JOB(ROWLOCK_LEASE, ROWLOCK_OWNER_HANDLE);
+	char text[ROWLOCK_EXPORT_SIZE];
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
+	fake_always(FAKE_ADOPT, lost_before);
+	assert_code(pass_adopt(lock, text), ROWLOCK_ECONNECT, &err);
+	assert_int_not_equal(fake_lease("job"), 0);
+	assert_ok(rowlock_release(lock, &err));
+	assert_int_equal(fake_lease("job"), 0);
+}
+
 FAKE("a conflict is asked anew")
 {
 	OFFERED();
@@ -200,8 +215,93 @@ FAKE("an exporter keeps its lease alive, and hears of the adoption")
 	fake_advance(10000);
 	fake_pass_until(is_lost, lock);
 	fake_until(fake_is_one, (void *) &losses);
+	assert_non_null(
+	    strstr(rowlock_lost_reason(lock), "; nobody has it now"));
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 	assert_int_equal(count_ended(client), 1);
+}
+
+FAKE("an exporter acquires again, and is told of no loss then")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	char text[ROWLOCK_EXPORT_SIZE];
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
+	fake_lease_break("job");
+	fake_advance(10000);
+	fake_pass_until(is_lost, lock);
+	fake_lease_remove("job");
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_release(lock, &err));
+}
+
+FAKE("an exporter that cannot ask for its adopter hears of it all the same")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	char text[ROWLOCK_EXPORT_SIZE];
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
+	fake_always(FAKE_OFFER_HOLDER, lost_before);
+	fake_lease_break("job");
+	fake_advance(10000);
+	fake_pass_until(is_lost, lock);
+	assert_null(strchr(rowlock_lost_reason(lock), ';'));
+}
+
+/* One is adopted, another is not, a third is broken as it is held. */
+FAKE("of several leases each is lost by its own reason, or not")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	FAKE_LOCK(stays, client, ROWLOCK_LEASE, 0, "stays");
+	FAKE_LOCK(held, client, ROWLOCK_LEASE, 0, "held");
+	char text[ROWLOCK_EXPORT_SIZE];
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_acquire(stays, 0, &err));
+	assert_ok(rowlock_acquire(held, 0, &err));
+	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
+	assert_ok(rowlock_export(stays, text, sizeof(text), &err));
+	fake_lease_break("job");
+	fake_lease_break("held");
+	fake_advance(10000);
+	fake_pass_until(is_lost, lock);
+	assert_string_equal(rowlock_lost_reason(held), "it was broken by hand");
+	assert_string_equal(rowlock_lost_reason(stays), "it was exported");
+	assert_int_equal(fake_count(FAKE_OFFER_HOLDER), 1);
+	assert_ok(rowlock_release(stays, &err));
+}
+
+/* The adopter. */
+
+static enum rowlock_answer hear(const struct rowlock_revocation *asked,
+				void *arg)
+{
+	(void) asked;
+	++*(_Atomic int *) arg;
+	return ROWLOCK_ANSWER_LATER;
+}
+
+FAKE("what its exporter was asked for its adopter is asked for")
+{
+	_Atomic int heard = 0;
+	struct rowlock_client_options options = fake_options();
+	char text[ROWLOCK_EXPORT_SIZE];
+
+	options.on_revoke = hear;
+	options.revoke_arg = (void *) &heard;
+	FAKE_CLIENT_AS(client, fake_client_with(&options));
+	FAKE_LOCK(lock, client, ROWLOCK_LEASE, 0, "job");
+	offer_it(client, text);
+	assert_ok(rowlock_revoke(client, "job", "a backup", NULL, &err));
+	assert_ok(rowlock_adopt(lock, text, &err));
+	fake_advance(10000);
+	fake_await(FAKE_REVOCATION_ANSWER, 1);
+	assert_int_equal(heard, 1);
+	assert_true(fake_call(FAKE_REVOCATION_ANSWER, 0).attempt ==
+		    rowlock_attempt(lock));
+	assert_ok(rowlock_release(lock, &err));
 }
 
 FAKE("a freed exporter leaves its session, and what lives by it")

@@ -130,7 +130,7 @@ static unsigned int kinds_against(const struct hold_manner *manner)
 	return 1u << ROWLOCK_KIND_LOCK | 1u << ROWLOCK_KIND_CANDIDATE;
 }
 
-/* A try without a wait is told that another holds it. */
+/* A try without a wait is told that another holds it, and so is an adopter. */
 static int check_nested(struct acquisition *acquisition)
 {
 	const struct nested nested = {
@@ -144,9 +144,9 @@ static int check_nested(struct acquisition *acquisition)
 		.program = acquisition->client_options.program,
 	};
 
-	return acquisition->wait_ms ? nested_check(&nested, acquisition->client,
-						   &acquisition->error)
-				    : 0;
+	if (!acquisition->wait_ms || acquisition->manner.adopt)
+		return 0;
+	return nested_check(&nested, acquisition->client, &acquisition->error);
 }
 
 /* Without its run there is no grant. */

@@ -61,6 +61,8 @@ int hold_new(struct hold *hold, struct rowlock_client *client,
 int hold_acquire(struct hold *hold, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr)
 {
+	if (hold->manner.adopt)
+		return rowlock_adopt(hold->lock, hold->manner.adopt, reterr);
 	return hold->manner.permits
 		   ? rowlock_semaphore_acquire(hold->lock, hold->manner.count,
 					       wait_ms, reterr)

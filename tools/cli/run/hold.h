@@ -9,6 +9,7 @@
  */
 
 #include <rowlock.h>
+#include <rowlock/adoption.h>
 #include <rowlock/election.h>
 #include <rowlock/multilock.h>
 #include <rowlock/mysql.h>
@@ -27,13 +28,14 @@ enum hold_mode {
 	HOLD_WRITE,
 };
 
-/** How a name is to be held; all 0: as a lock. */
+/** How a name is to be held; all 0: as a lock that is acquired. */
 struct hold_manner {
 	enum hold_mode mode;
 	unsigned int permits; /* of a semaphore: its total, */
 	unsigned int count;   /* and the number wanted */
 	bool elects;          /* as a candidate, */
 	unsigned int weight;  /* of this weight */
+	const char *adopt;    /* the string of its export; NULL: none */
 };
 
 struct hold {
@@ -49,7 +51,7 @@ int hold_new(struct hold *hold, struct rowlock_client *client,
 	     const struct rowlock_options *options,
 	     struct rowlock_errinfo *reterr);
 
-/** As rowlock_acquire(). */
+/** As rowlock_acquire(), or rowlock_adopt(). */
 int hold_acquire(struct hold *hold, uint64_t wait_ms,
 		 struct rowlock_errinfo *reterr);
 

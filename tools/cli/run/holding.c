@@ -2,9 +2,10 @@
 /*
  * The time in which 'rowlock hold' has its lock: see holding.h.
  *
- * Normally the input ends, or asks, and the lock is released. Failure modes: a
- * lost lock, also while nobody reads what is written; an output that cannot be
- * written; no descriptors.
+ * Normally the input ends, or asks, and the lock is released; or it is
+ * exported, kept alive until it is adopted, and never released. Failure modes:
+ * a lost lock, also while nobody reads what is written; an output that cannot
+ * be written; no descriptors.
  */
 #include "run/holding.h"
 
@@ -28,12 +29,13 @@
 /* The ends of a hold. */
 enum end {
 	END_NONE,
-	END_ASKED,  /* by the program */
-	END_INPUT,  /* by the end of the input */
-	END_SIGNAL, /* by a signal */
-	END_LOST,   /* the lock is lost */
-	END_NEAR,   /* it is about to be lost: not renewed, or its maximum */
-	END_OUTPUT, /* standard output cannot be written: errno */
+	END_ASKED,   /* by the program */
+	END_INPUT,   /* by the end of the input */
+	END_SIGNAL,  /* by a signal */
+	END_LOST,    /* the lock is lost */
+	END_NEAR,    /* it is about to be lost: not renewed, or its maximum */
+	END_OUTPUT,  /* standard output cannot be written: errno */
+	END_ADOPTED, /* it was exported, and another has it now */
 };
 
 /* ---------------------------------------------------------------- output */
@@ -60,6 +62,21 @@ static void add_last(struct holding *holding, char *line)
 
 /* ------------------------------------------------------------- while held */
 
+/* Its lost callback has run? Then it is adopted, or it was lost before that. */
+static enum end look_exported(const struct holding *holding)
+{
+	const char *adopted = rowlock_loss_text(ROWLOCK_LOSS_ADOPTED);
+	const char *reason;
+	eventfd_t count;
+
+	if (eventfd_read(holding->lost_fd, &count) < 0)
+		return END_NONE;
+	reason = rowlock_lost_reason(holding->acquisition->hold.lock);
+	return reason && strncmp(reason, adopted, strlen(adopted)) == 0
+		   ? END_ADOPTED
+		   : END_LOST;
+}
+
 /* Is there an end in sight? Without --json a loss is one when it is there. */
 static enum end look(struct holding *holding)
 {
@@ -68,6 +85,8 @@ static enum end look(struct holding *holding)
 	uint64_t wake;
 	enum deadline_phase phase;
 
+	if (holding->exported)
+		return look_exported(holding);
 	if (left == 0)
 		return END_LOST;
 	if (!holding->task->json)
@@ -94,12 +113,68 @@ static enum end take_signals(struct signals *signals)
 	return end;
 }
 
+/* From here on it is not held, so that there is no loss to tell in time. */
+static enum end give_up(struct holding *holding)
+{
+	const struct task *task = holding->task;
+	struct rowlock *lock = holding->acquisition->hold.lock;
+	uint64_t left = rowlock_remaining_ms(lock);
+	struct rowlock_errinfo error;
+	char string[ROWLOCK_EXPORT_SIZE];
+	int code = rowlock_export(lock, string, sizeof(string), &error);
+	char *line;
+
+	if (code == 0) {
+		holding->exported = true;
+		guard_stop(holding->guard);
+		timer_set(holding->timer_fd, 0, UINT64_MAX);
+		line = protocol_exported(task, string, left);
+	} else {
+		line = protocol_not_exported(task, code, error.message,
+					     rowlock_held(lock));
+	}
+	errno = ENOMEM;
+	return add(&holding->output, line) ? END_NONE : END_OUTPUT;
+}
+
+/* @told: lines that are sent together have one answer. */
+static void tell_unknown(struct holding *holding, bool *told)
+{
+	if (!*told && holding->output.size < ANSWERS_SIZE)
+		add(&holding->output,
+		    protocol_unknown(&holding->input, holding->task,
+				     !holding->exported));
+	*told = true;
+}
+
+static enum end take_lines(struct holding *holding, const char *text,
+			   size_t size)
+{
+	enum end end = END_NONE;
+	enum protocol_word word;
+	bool told = false;
+
+	while (!end && size > 0) {
+		size_t taken =
+		    protocol_take(&holding->input, text, size, &word);
+
+		text += taken;
+		size -= taken;
+		if (word == PROTOCOL_RELEASE)
+			end = END_ASKED;
+		else if (word == PROTOCOL_EXPORT)
+			end = give_up(holding);
+		else if (word == PROTOCOL_UNKNOWN)
+			tell_unknown(holding, &told);
+	}
+	return end;
+}
+
 /* Without --json the text is ignored. */
 static enum end take_input(struct holding *holding, struct pollfd *input)
 {
-	char text[4096], *answer = NULL;
+	char text[4096];
 	ssize_t n = read(input->fd, text, sizeof(text));
-	bool asked;
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return END_NONE;
@@ -113,12 +188,7 @@ static enum end take_input(struct holding *holding, struct pollfd *input)
 		return END_INPUT;
 	if (!holding->task->json)
 		return END_NONE;
-	asked = protocol_take(&holding->input, holding->task, text, (size_t) n,
-			      &answer);
-	if (answer && holding->output.size < ANSWERS_SIZE)
-		output_add(&holding->output, answer);
-	free(answer);
-	return asked ? END_ASKED : END_NONE;
+	return take_lines(holding, text, (size_t) n);
 }
 
 /* Nothing is given back: a program that is told, or a person, does that. */
@@ -256,13 +326,50 @@ static void tell_near(struct holding *holding)
 			  words);
 }
 
+/* It is given to whoever adopts it. Returns the exit code. */
+static int leave_exported(struct holding *holding)
+{
+	static const char why[] = "it is exported, and not adopted yet";
+	_cleanup_(text_freep) char *message = NULL;
+
+	if (asprintf(&message, "the lock '%s' on %s is not released: %s",
+		     holding->task->name, holding->acquisition->hold.server,
+		     why) >= 0)
+		add_last(holding,
+			 protocol_handed(holding->task, "left", message));
+	holding->acquisition->stays = why;
+	return EXIT_DONE;
+}
+
+static void tell_adopted(struct holding *holding)
+{
+	const struct task *task = holding->task;
+	const char *server = holding->acquisition->hold.server;
+	const char *why = rowlock_lost_reason(holding->acquisition->hold.lock);
+	_cleanup_(text_freep) char *message = NULL;
+
+	if (asprintf(&message, "the lock '%s' on %s is not ours any more: %s",
+		     task->name, server, why) >= 0)
+		add_last(holding, protocol_handed(task, "adopted", message));
+	report(ROWLOCK_LOG_INFO,
+	       "hold: the lock '%s' on %s is not ours any more: %s", task->name,
+	       server, why);
+}
+
 /* Returns the exit code. The program is told before anything else is done. */
 static int end_by(struct holding *holding, enum end end)
 {
 	struct task *task = holding->task;
 	const char *server = holding->acquisition->hold.server;
 
+	if (holding->exported && (end == END_INPUT || end == END_SIGNAL))
+		return leave_exported(holding);
 	switch (end) {
+	case END_ADOPTED:
+		tell_adopted(holding);
+		/* Nothing is left to release. */
+		task->lost = true;
+		return EXIT_DONE;
 	case END_OUTPUT:
 		report(ROWLOCK_LOG_ERROR,
 		       "hold: cannot write the token of '%s' to stdout: %s; it "
@@ -372,7 +479,8 @@ int holding_run(struct holding *holding)
 		rowlock_on_lost(lock, hold_lost, &holding->lost_fd);
 		task_tell(task, acquisition, tokens[0]);
 		end = hold_on(holding, tokens, guard_sql);
-		if (end != END_NEAR && !rowlock_held(lock))
+		if (end != END_NEAR && !holding->exported &&
+		    !rowlock_held(lock))
 			end = END_LOST;
 		code = end_by(holding, end);
 	} else {

@@ -24,8 +24,9 @@ struct holding {
 	struct protocol_input input;
 	struct deadline deadline;
 	int lost_fd;
-	int timer_fd; /* with --json */
-	bool told;    /* the program knows how it ended */
+	int timer_fd;  /* with --json */
+	bool told;     /* the program knows how it ended */
+	bool exported; /* it is not held, and not released either */
 };
 
 /** It was acquired: hold it until that ends, and release it. Returns the exit

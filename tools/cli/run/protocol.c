@@ -183,6 +183,43 @@ char *protocol_asked(const struct task *task,
 	return end(&line);
 }
 
+char *protocol_exported(const struct task *task, const char *string,
+			uint64_t deadline_ms)
+{
+	struct line line;
+
+	if (!begin(&line, "exported", task))
+		return NULL;
+	put_text(&line, "string", string);
+	put_number(&line, "deadline_ms", deadline_ms);
+	return end(&line);
+}
+
+char *protocol_not_exported(const struct task *task, int code,
+			    const char *message, bool held)
+{
+	struct line line;
+
+	if (!begin(&line, "error", task))
+		return NULL;
+	put_text(&line, "reason", "export");
+	fprintf(line.out, ",\"code\":%d,\"held\":%s", code,
+		held ? "true" : "false");
+	put_message(&line, message);
+	return end(&line);
+}
+
+char *protocol_handed(const struct task *task, const char *event,
+		      const char *message)
+{
+	struct line line;
+
+	if (!begin(&line, event, task))
+		return NULL;
+	put_message(&line, message);
+	return end(&line);
+}
+
 char *protocol_released(const struct task *task, const char *message)
 {
 	struct line line;
@@ -195,8 +232,10 @@ char *protocol_released(const struct task *task, const char *message)
 	return end(&line);
 }
 
-static const char *reason_of(int code)
+static const char *reason_of(const struct task *task, int code)
 {
+	if (!task->adopts && (code == ROWLOCK_ELOST || code == ROWLOCK_EINVAL))
+		return "failed";
 	switch (code) {
 	case ROWLOCK_EBUSY:
 		return "busy";
@@ -204,6 +243,10 @@ static const char *reason_of(int code)
 		return "timeout";
 	case ROWLOCK_ECANCELED:
 		return "canceled";
+	case ROWLOCK_ELOST: /* its string was used, or it has ended */
+		return "gone";
+	case ROWLOCK_EINVAL:
+		return "string";
 	default:
 		return "failed";
 	}
@@ -215,7 +258,7 @@ char *protocol_failed(const struct task *task, int code, const char *message)
 
 	if (!begin(&line, "error", task))
 		return NULL;
-	put_text(&line, "reason", reason_of(code));
+	put_text(&line, "reason", reason_of(task, code));
 	fprintf(line.out, ",\"code\":%d,\"held\":false", code);
 	put_message(&line, message);
 	return end(&line);
@@ -223,8 +266,8 @@ char *protocol_failed(const struct task *task, int code, const char *message)
 
 /* ----------------------------------------------------------------- input */
 
-static char *unknown(const struct protocol_input *input,
-		     const struct task *task)
+char *protocol_unknown(const struct protocol_input *input,
+		       const struct task *task, bool held)
 {
 	char message[256];
 	struct line line;
@@ -232,42 +275,49 @@ static char *unknown(const struct protocol_input *input,
 	if (!begin(&line, "error", task))
 		return NULL;
 	snprintf(message, sizeof(message),
-		 "the line '%.*s'%s is none that rowlock knows: 'release' is; "
-		 "the lock is held on",
-		 (int) input->size, input->line, input->too_long ? "..." : "");
+		 "the line '%.*s'%s is none that rowlock knows: 'release' and "
+		 "'export' are; %s",
+		 (int) input->size, input->line, input->too_long ? "..." : "",
+		 held ? "the lock is held on" : "the lock stays exported");
 	put_text(&line, "reason", "input");
-	fputs(",\"held\":true", line.out);
+	fprintf(line.out, ",\"held\":%s", held ? "true" : "false");
 	put_text(&line, "message", message);
 	return end(&line);
 }
 
-static bool asks_for_release(const struct protocol_input *input)
+static enum protocol_word word_of(const struct protocol_input *input)
 {
-	static const char word[] = "release";
+	static const char *const words[] = {
+		[PROTOCOL_RELEASE] = "release",
+		[PROTOCOL_EXPORT] = "export",
+	};
 	size_t size = input->size;
 
 	if (size > 0 && input->line[size - 1] == '\r')
 		size--;
-	return !input->too_long && size == sizeof(word) - 1 &&
-	       memcmp(input->line, word, size) == 0;
+	for (size_t i = PROTOCOL_RELEASE; i < RLK_ARRAY_SIZE(words); i++)
+		if (!input->too_long && size == strlen(words[i]) &&
+		    memcmp(input->line, words[i], size) == 0)
+			return (enum protocol_word) i;
+	return PROTOCOL_UNKNOWN;
 }
 
-bool protocol_take(struct protocol_input *input, const struct task *task,
-		   const char *text, size_t size, char **ret_answer)
+size_t protocol_take(struct protocol_input *input, const char *text,
+		     size_t size, enum protocol_word *ret_word)
 {
-	*ret_answer = NULL;
+	*ret_word = PROTOCOL_NONE;
 	for (size_t i = 0; i < size; i++) {
-		if (text[i] != '\n' && input->size == sizeof(input->line))
+		if (input->ended)
+			*input = (struct protocol_input){ .size = 0 };
+		if (text[i] == '\n') {
+			input->ended = true;
+			*ret_word = word_of(input);
+			return i + 1;
+		}
+		if (input->size == sizeof(input->line))
 			input->too_long = true;
-		else if (text[i] != '\n')
+		else
 			input->line[input->size++] = text[i];
-		if (text[i] != '\n')
-			continue;
-		if (asks_for_release(input))
-			return true;
-		if (!*ret_answer)
-			*ret_answer = unknown(input, task);
-		*input = (struct protocol_input){ .size = 0 };
 	}
-	return false;
+	return size;
 }

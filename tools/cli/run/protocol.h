@@ -33,6 +33,18 @@ struct protocol_held {
 
 char *protocol_held(const struct protocol_held *held);
 
+/** It is for whoever has @string, and lasts for @deadline_ms at least. */
+char *protocol_exported(const struct task *task, const char *string,
+			uint64_t deadline_ms);
+
+/** It could not be exported, or not again: @held is as before. */
+char *protocol_not_exported(const struct task *task, int code,
+			    const char *message, bool held);
+
+/** It was exported, and is adopted; or is left to whoever adopts it: @event. */
+char *protocol_handed(const struct task *task, const char *event,
+		      const char *message);
+
 /** @reason is one of the manual's words. */
 char *protocol_lost(const struct task *task, const char *reason,
 		    const char *message);
@@ -54,13 +66,23 @@ struct protocol_input {
 	char line[64];
 	size_t size;
 	bool too_long;
+	bool ended; /* the next byte begins another one */
 };
 
-/**
- * Take @size bytes. Returns true once a line asks for the release. *@ret_answer
- * becomes the answer to the first line that is unknown, to be freed, or NULL.
+enum protocol_word {
+	PROTOCOL_NONE, /* no line has ended */
+	PROTOCOL_UNKNOWN,
+	PROTOCOL_RELEASE,
+	PROTOCOL_EXPORT,
+};
+
+/** Take bytes of @size up to the end of a line: *@ret_word. Returns how many.
  */
-bool protocol_take(struct protocol_input *input, const struct task *task,
-		   const char *text, size_t size, char **ret_answer);
+size_t protocol_take(struct protocol_input *input, const char *text,
+		     size_t size, enum protocol_word *ret_word);
+
+/** The answer to the line that was taken last. */
+char *protocol_unknown(const struct protocol_input *input,
+		       const struct task *task, bool held);
 
 #endif

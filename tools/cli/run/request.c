@@ -125,17 +125,20 @@ int request_not_acquired(const struct request *request,
 	bool held = acquisition->result == ROWLOCK_EBUSY ||
 		    acquisition->result == ROWLOCK_ETIMEDOUT;
 	bool over = acquisition->result == ROWLOCK_EOVER;
-	bool conflict = done || held || over;
+	/* The lease that was to be adopted. */
+	bool gone =
+	    request->task.adopts && acquisition->result == ROWLOCK_ELOST;
+	bool conflict = done || held || over || gone;
 
 	if (acquisition->result == ROWLOCK_ECANCELED)
 		return (int) request->conflict_code;
 	if (held && request->task.common->verbose)
 		acquisition_sight(acquisition, seen);
 	/* A window without a success is told, or nobody would look. */
-	if (!conflict || over || request->task.common->verbose)
-		report(over       ? ROWLOCK_LOG_WARNING
-		       : conflict ? ROWLOCK_LOG_INFO
-				  : ROWLOCK_LOG_ERROR,
+	if (!conflict || over || gone || request->task.common->verbose)
+		report(over || gone ? ROWLOCK_LOG_WARNING
+		       : conflict   ? ROWLOCK_LOG_INFO
+				    : ROWLOCK_LOG_ERROR,
 		       "%s: %s%s%s", request->task.title,
 		       acquisition->error.message, *seen ? "; now " : "", seen);
 	if (done)

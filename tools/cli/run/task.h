@@ -40,6 +40,7 @@ struct task {
 	bool in_place;             /* it takes the place of this process */
 	const char *or_else;       /* than to run rowlock as its user */
 	bool json;            /* tell in JSON of the grant and of the end */
+	bool adopts;          /* manner.adopt is to be read */
 	bool guarded;         /* tell the command its guard, */
 	bool guarded_by_call; /* as a call of rowlock_guard() */
 	uint64_t wait_ms;
