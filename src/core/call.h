@@ -82,11 +82,12 @@ void rlk_client_kill_query(struct rowlock_client *client,
 			   const struct rlk_conn *conn, int64_t until_ms);
 
 /** End the session of @mark in the server (rlk_conn_fence()), on a connection
- *  of the pool; without one returns RLK_FAILED. @persist: wait out a server
- *  that is away. */
+ *  of the pool; without one returns RLK_FAILED. @insists: wait until @until_ms
+ *  for a server that is away, and for a session that is dying. @waiter as for
+ *  rlk_pool_get(). */
 enum rlk_fault rlk_client_fence(struct rowlock_client *client,
 				const struct rlk_mark *mark, int64_t until_ms,
-				int64_t dying_until_ms, bool persist);
+				bool insists, struct rlk_pool_waiter *waiter);
 
 /** How often the server hears of a hold within a short bound (a TTL of leases,
  * the idle bound of rows): a server that stands still costs it only what the

@@ -100,15 +100,6 @@ static void rest(struct rlk_asking *asking)
 		rlk_waiter_sleep_locked(asking->waiter, at);
 }
 
-static void give_up(struct rlk_asking *asking)
-{
-	if (!asking->code || !asking->doubt.unsure)
-		return;
-	rlk_mutex_lock(&asking->client->mutex);
-	rlk_hold_abandon_locked(asking->hold, &asking->doubt.mark);
-	rlk_mutex_unlock(&asking->client->mutex);
-}
-
 static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
 	const struct rowlock *lock = asking->lock;
@@ -147,6 +138,6 @@ int rlk_adopt_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 		if (step == RLK_STEP_LATER)
 			rest(asking);
 	}
-	give_up(asking);
+	rlk_give_up(asking);
 	return explain(asking, reterr);
 }

@@ -239,9 +239,7 @@ static enum rlk_step no_answer(struct rlk_asking *asking)
 {
 	enum rlk_step step = rlk_settle(asking);
 
-	/* In doubt only if the same attempt is asked again. */
-	asking->doubt.unsure = step == RLK_STEP_AGAIN;
-	asking->spot.skips_line = asking->doubt.unsure;
+	asking->spot.skips_line = step == RLK_STEP_AGAIN;
 	return step == RLK_STEP_END ? rlk_end_with(asking, reason(asking))
 				    : step;
 }
@@ -518,17 +516,6 @@ int rlk_asking_over(struct rlk_asking *asking)
 	return code;
 }
 
-/* The call ends without a grant and with a request in doubt: the chores delete
- * the row that it may have made. */
-static void give_up(struct rlk_asking *asking)
-{
-	if (!asking->code || !asking->doubt.unsure)
-		return;
-	rlk_mutex_lock(&asking->client->mutex);
-	rlk_hold_abandon_locked(asking->hold, NULL);
-	rlk_mutex_unlock(&asking->client->mutex);
-}
-
 static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
 	const struct rowlock *lock = asking->lock;
@@ -584,7 +571,7 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 			step = rlk_end_with(asking, 0);
 	}
 	rlk_note_turn(asking);
-	give_up(asking);
+	rlk_give_up(asking);
 	rlk_spot_leave(asking);
 	rlk_put_conn(asking);
 	return explain(asking, reterr);

@@ -152,9 +152,7 @@ static enum rlk_step give_back(struct rlk_asking *asking)
 	struct rlk_found found;
 
 	if (rlk_commit_release(asking->hold, &errand, &found, &asking->error)) {
-		rlk_mutex_lock(&asking->client->mutex);
-		rlk_hold_abandon_locked(asking->hold, NULL);
-		rlk_mutex_unlock(&asking->client->mutex);
+		asking->doubt.unsure = true;
 		return rlk_end_with(asking, ROWLOCK_ECONNECT);
 	}
 	asking->hold->attempt = rlk_random();

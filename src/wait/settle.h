@@ -10,10 +10,16 @@
  * server, so that the request cannot be executed any more; the attempt then
  * finds its outcome. Blocks up to the waiter's time. Returns RLK_STEP_AGAIN if
  * the request is over for good: ask again; RLK_STEP_LATER if its outcome is
- * unknown: ask as another attempt; RLK_STEP_END if the time is up: the chores
- * go on, and asking->error is set.
+ * unknown: ask as another attempt; RLK_STEP_END if the time is up, and
+ * asking->error is set. Whether the present attempt may have left a row is
+ * asking->doubt.unsure.
  */
 enum rlk_step rlk_settle(struct rlk_asking *asking);
+
+/** The call ends. If it ends without a grant and with a request in doubt, give
+ *  that to the chores: they end its session, and delete the row that it may
+ *  have made. */
+void rlk_give_up(struct rlk_asking *asking);
 
 /** Set asking->error for an acquire whose request is abandoned. */
 void rlk_fail_abandoned(struct rlk_asking *asking);
