@@ -74,11 +74,6 @@ int64_t rlk_client_call_until(const struct rowlock_client *client)
 	return rlk_after(rlk_now(client->clock), client->call_timeout_ms);
 }
 
-int64_t rlk_client_word_ms(const struct rowlock_client *client, size_t bay)
-{
-	return (int64_t) client->bays[bay].profile.idle_s * 1000 / 3;
-}
-
 bool rlk_client_stopping(struct rowlock_client *client)
 {
 	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "core/call.h"
+#include "core/silence.h"
 #include "core/timer.h"
 #include "db/lend.h"
 #include "hold/hold.h"

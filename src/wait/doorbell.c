@@ -160,14 +160,6 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 	return RLK_STEP_AGAIN;
 }
 
-bool rlk_doorbell_is_silent(const struct rlk_asking *asking)
-{
-	const struct rowlock_client *client = asking->client;
-
-	return rlk_now(client->clock) - asking->spot.said_ms >=
-	       rlk_client_word_ms(client, RLK_BAY_BELL);
-}
-
 void rlk_doorbell_notice_end(struct rlk_asking *asking)
 {
 	const struct rlk_conn *conn = asking->conn;

@@ -33,10 +33,6 @@ void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name);
  *  however long that lasts. */
 void rlk_doorbell_note_wanted(struct rlk_asking *asking);
 
-/** The first in line polls with others if its holder will not ring. Is it time
- *  to ask on the bell's own connection, lest the server close it as idle? */
-bool rlk_doorbell_is_silent(const struct rlk_asking *asking);
-
 /** If the connection has ended, or leads to an old server, stand in line
  *  again. */
 void rlk_doorbell_notice_end(struct rlk_asking *asking);

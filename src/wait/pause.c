@@ -6,9 +6,9 @@
 #include "wait/pause.h"
 
 #include "base/random.h"
+#include "core/silence.h"
 #include "core/waiter.h"
 #include "group/commit.h"
-#include "wait/doorbell.h"
 #include "wait/handover.h"
 #include "wait/pleading.h"
 #include "wait/rounds.h"
@@ -37,7 +37,8 @@
 static bool has_its_own_way(const struct rlk_asking *asking)
 {
 	if (asking->spot.line == RLK_LINE_FRONT)
-		return rlk_doorbell_is_silent(asking);
+		return rlk_now(asking->client->clock) - asking->spot.said_ms >=
+		       rlk_silence_ms(rlk_conn_profile(asking->conn));
 	return asking->conn || asking->spot.line == RLK_LINE_JOINS;
 }
 
