@@ -15,7 +15,7 @@
 void rlk_late_note_locked(struct rowlock_client *client,
 			  const struct rowlock_errinfo *error);
 
-/** The session's time is up: lose it. */
-void rlk_late_lose_locked(struct rowlock_client *client);
+/** Why a session whose time is up is lost. */
+const char *rlk_late_reason_locked(const struct rowlock_client *client);
 
 #endif

@@ -14,7 +14,6 @@
 #include "core/timer.h"
 #include "db/lend.h"
 #include "hold/hold.h"
-#include "hold/late.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +168,7 @@ int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 	while (!code) {
 		if (session->state == RLK_SESSION_ALIVE &&
 		    rlk_now(client->clock) >= session->valid_until_ms)
-			rlk_late_lose_locked(client);
+			rlk_session_expire_locked(client);
 		if (session->state == RLK_SESSION_ALIVE) {
 			waiter->breaks = session->breaks;
 			*ret_id = session->id;

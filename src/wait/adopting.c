@@ -17,8 +17,8 @@
 #include "core/call.h"
 #include "db/lend.h"
 #include "strategy/offer.h"
+#include "wait/asking.h"
 #include "wait/grant.h"
-#include "wait/line.h"
 #include "wait/settle.h"
 
 /* Between two tries. */
@@ -102,7 +102,7 @@ static void rest(struct rlk_asking *asking)
 
 static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
-	const struct rowlock *lock = asking->lock;
+	const struct rowlock *lock = asking->waiter->lock;
 	const struct rowlock_errinfo *error = &asking->error;
 
 	if (asking->code == 0)

@@ -26,30 +26,13 @@
 #include "core/waiter.h"
 #include "db/lend.h"
 #include "group/commit.h"
-#include "hold/clear.h"
 #include "hold/session.h"
 #include "wait/doorbell.h"
 #include "wait/grant.h"
 #include "wait/holder.h"
-#include "wait/line.h"
 #include "wait/pause.h"
 #include "wait/row_line.h"
 #include "wait/settle.h"
-
-#include <inttypes.h>
-
-enum rlk_step rlk_end_with(struct rlk_asking *asking, int code)
-{
-	asking->code = code;
-	return RLK_STEP_END;
-}
-
-enum rlk_step rlk_failed(struct rlk_asking *asking, int code)
-{
-	if (code == ROWLOCK_ECONNECT && !asking->waiter->wish.try)
-		return RLK_STEP_LATER;
-	return rlk_end_with(asking, code);
-}
 
 /* ----------------------------------------------------------- connection */
 
@@ -72,55 +55,7 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 	return rlk_failed(asking, code);
 }
 
-void rlk_put_conn(struct rlk_asking *asking)
-{
-	struct rowlock_client *client = asking->client;
-
-	if (!asking->conn)
-		return;
-	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
-	if (!asking->name->strategy->pins_connection)
-		return;
-	/* It may have a transaction without locks: the chores end it. */
-	rlk_mutex_lock(&client->mutex);
-	client->row_unclean = true;
-	rlk_mutex_unlock(&client->mutex);
-	rlk_sleeper_wake(&client->chores_sleeper);
-}
-
-void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
-{
-	rlk_mutex_lock(&asking->client->mutex);
-	asking->waiter->conn = conn;
-	if (conn && asking->waiter->canceled)
-		rlk_conn_interrupt(conn);
-	rlk_mutex_unlock(&asking->client->mutex);
-}
-
 /* ----------------------------------------------------------------- held */
-
-void rlk_note_others(struct rlk_asking *asking)
-{
-	_guard_ struct rlk_mutex *guard = rlk_guard(&asking->client->mutex);
-	struct rlk_turn *turn = rlk_name_turn(asking->name, -RLK_NEVER);
-
-	asking->saw_others = true;
-	asking->doubt.table = false;
-	asking->waiter->refused = true;
-	if (turn)
-		turn->others_seen_ms = rlk_now(asking->client->clock);
-}
-
-/* No request is in doubt, so any earlier row of this attempt is gone (swept as
- * dead, or deleted by hand). Take a new attempt number: a client that saw the
- * old row must not delete the new one (S5). The time counts from the new
- * attempt. */
-void rlk_begin_anew(struct rlk_asking *asking)
-{
-	asking->hold->attempt = rlk_random();
-	asking->doubt.unsure = false;
-	asking->sent_ms = 0;
-}
 
 static enum rlk_step held(struct rlk_asking *asking,
 			  const struct rlk_request *request,
@@ -289,28 +224,6 @@ static int64_t question_until(const struct rlk_asking *asking)
 	return until < waiter->until_ms ? until : waiter->until_ms;
 }
 
-struct rlk_request rlk_next_request(struct rlk_asking *asking)
-{
-	struct rlk_request request = rlk_hold_request(asking->hold);
-
-	request.max_hold_ms = asking->lock->max_hold_ms;
-	request.info = rlk_lock_info(asking->lock);
-	request.under = asking->waiter->wish.under;
-	request.permits = asking->waiter->wish.permits;
-	request.passes_line = asking->spot.line == RLK_LINE_POLLS;
-	request.guess = asking->guess;
-	request.which = asking->spot.which;
-	asking->guess = 0;
-	request.observes = asking->name->strategy->several &&
-			   !rlk_trusts_clock(asking->client);
-	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT &&
-		       !asking->waiter->wish.undrawn;
-	if (asking->sent_ms == 0)
-		asking->sent_ms = rlk_now(asking->client->clock);
-	asking->error.code = 0;
-	return request;
-}
-
 /* Ask on a connection that the hold will keep. */
 static enum rlk_step ask_pinned(struct rlk_asking *asking)
 {
@@ -434,7 +347,8 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	return rlk_granted(asking, asking->sent_ms);
 }
 
-enum rlk_step rlk_ask_here(struct rlk_asking *asking)
+/* Ask for a lease on the connection that is in line. */
+static enum rlk_step ask_here(struct rlk_asking *asking)
 {
 	const struct rlk_strategy *strategy = asking->name->strategy;
 	struct rlk_request request = rlk_next_request(asking);
@@ -471,6 +385,17 @@ enum rlk_step rlk_ensure_session(struct rlk_asking *asking)
 	return RLK_STEP_AGAIN;
 }
 
+static enum rlk_step ask_in_line(struct rlk_asking *asking)
+{
+	if (!asking->conn)
+		return rlk_doorbell_connect(asking);
+	if (!rlk_session_is_at(asking->client, asking->conn, &asking->error))
+		return RLK_STEP_LATER;
+	if (asking->spot.line == RLK_LINE_JOINS && !asking->spot.skips_line)
+		return rlk_doorbell_stand(asking);
+	return ask_here(asking);
+}
+
 static enum rlk_step ask_once(struct rlk_asking *asking)
 {
 	enum rlk_step step;
@@ -492,33 +417,15 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 	/* The bell's waiter keeps it, even where others poll by now. */
 	return !asking->round_ms && (rlk_spot_had(asking) ||
 				     asking->spot.line == RLK_LINE_JOINS)
-		   ? rlk_doorbell_step(asking)
+		   ? ask_in_line(asking)
 		   : ask_shared(asking);
 }
 
 /* ----------------------------------------------------------------- loop */
 
-int rlk_asking_over(struct rlk_asking *asking)
-{
-	struct rlk_waiter *waiter = asking->waiter;
-	int code;
-
-	rlk_mutex_lock(&asking->client->mutex);
-	code = rlk_waiter_over_locked(waiter);
-	rlk_mutex_unlock(&asking->client->mutex);
-	if (!code && waiter->wish.try &&
-	    rlk_now(asking->client->clock) >= waiter->give_up_ms)
-		code = rlk_fail(&asking->error, ROWLOCK_EDB,
-				"%s gave no verdict within %" PRIu64
-				" ms; try again, or allow longer calls",
-				asking->client->server,
-				asking->client->call_timeout_ms);
-	return code;
-}
-
 static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
-	const struct rowlock *lock = asking->lock;
+	const struct rowlock *lock = asking->waiter->lock;
 	const struct rowlock_errinfo *error = &asking->error;
 	int code = asking->code;
 

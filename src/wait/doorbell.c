@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting on the bell of a name; asking.h has the drawing.
+ * Waiting on the bell of a name; spot.h has the drawing.
  *
  * A waiter that finds its lease held takes a connection of its own and stands
  * in the server's line for the name's bell, by one statement for its whole
@@ -135,7 +135,7 @@ static enum rlk_step refuse(struct rlk_asking *asking, const char *why)
 	return poll_instead(asking, "bells are refused");
 }
 
-static enum rlk_step get_conn(struct rlk_asking *asking)
+enum rlk_step rlk_doorbell_connect(struct rlk_asking *asking)
 {
 	struct rowlock_client *client = asking->client;
 	struct rlk_waiter *waiter = asking->waiter;
@@ -448,17 +448,6 @@ enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking)
 	    rlk_now(asking->client->clock) < asking->look.at_ms)
 		return step;
 	return look(asking);
-}
-
-enum rlk_step rlk_doorbell_step(struct rlk_asking *asking)
-{
-	if (!asking->conn)
-		return get_conn(asking);
-	if (!rlk_session_is_at(asking->client, asking->conn, &asking->error))
-		return RLK_STEP_LATER;
-	if (asking->spot.line == RLK_LINE_JOINS && !asking->spot.skips_line)
-		return rlk_doorbell_stand(asking);
-	return rlk_ask_here(asking);
 }
 
 /* ---------------------------------------------------------------- release */

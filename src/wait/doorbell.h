@@ -7,7 +7,7 @@
  * the waiters.
  */
 
-#include "wait/asking.h"
+#include "wait/step.h"
 
 /** May it stand in line? Not a try, nor where bells do not reach all clients.
  */
@@ -33,6 +33,10 @@ void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name);
  *  however long that lasts. */
 void rlk_doorbell_note_wanted(struct rlk_asking *asking);
 
+/** Get the connection on which a lease is waited for in line. It is kept as
+ *  long as it has the bell. */
+enum rlk_step rlk_doorbell_connect(struct rlk_asking *asking);
+
 /** If the connection has ended, or leads to an old server, stand in line
  *  again. */
 void rlk_doorbell_notice_end(struct rlk_asking *asking);
@@ -40,11 +44,6 @@ void rlk_doorbell_notice_end(struct rlk_asking *asking);
 /** One step in line, on asking->conn, until the bell is got, the holder has to
  * be looked at, or the waiter has to go. */
 enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking);
-
-/** One step of an asking for a lease that is in line: get a connection, stand
- * in line, or ask on that connection, which it keeps as long as it has the
- *  bell. */
-enum rlk_step rlk_doorbell_step(struct rlk_asking *asking);
 
 /** Give back the row of @hold on @conn, which has its bell, and @conn itself.
  *  As rlk_commit_release(). */

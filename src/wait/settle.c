@@ -24,11 +24,8 @@
 
 #include "base/error.h"
 #include "core/call.h"
-#include "core/overrun.h"
 #include "core/waiter.h"
-#include "db/conn_fence.h"
 #include "db/lend.h"
-#include "wait/line.h"
 
 /* Between two tries to end a session. */
 #define REST_MS 20
@@ -153,19 +150,6 @@ void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
 	if (asking->name->strategy->release(asking->conn, &request, &found,
 					    &error))
 		rlk_spot_discard(asking);
-}
-
-int64_t rlk_interrupt_wait(struct rlk_asking *asking)
-{
-	int64_t until =
-	    rlk_after(rlk_now(asking->client->clock), RLK_OVERRUN_TAKE_BACK_MS);
-	int64_t last = rlk_after(asking->waiter->until_ms, RLK_OVERRUN_MS);
-
-	if (last < until)
-		until = last;
-	rlk_client_kill_query(asking->client, asking->conn, until);
-	rlk_conn_set_until(asking->conn, until);
-	return until;
 }
 
 enum rlk_fault rlk_take_back(struct rlk_asking *asking)

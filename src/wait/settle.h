@@ -2,7 +2,7 @@
 #ifndef RLK_WAIT_SETTLE_H
 #define RLK_WAIT_SETTLE_H
 
-#include "wait/asking.h"
+#include "wait/step.h"
 
 /**
  * No answer came on @asking->conn, or, if that is NULL, on the session of
@@ -37,10 +37,5 @@ enum rlk_fault rlk_take_back(struct rlk_asking *asking);
  * would stay locked beside the next one.
  */
 void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms);
-
-/** Interrupt, by KILL QUERY, the statement that waits on asking->conn, at the
- *  deadline or a cancel. Returns the time until which its end can be waited
- *  for, which is also set for the connection. */
-int64_t rlk_interrupt_wait(struct rlk_asking *asking);
 
 #endif

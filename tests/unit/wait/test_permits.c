@@ -85,7 +85,7 @@ static bool is_idle(void *arg)
 	bool idle;
 
 	rlk_mutex_lock(&client->mutex);
-	idle = lock->waiter && lock->waiter->idle;
+	idle = lock->waiter && lock->waiter->state == RLK_WAITER_RESTS;
 	rlk_mutex_unlock(&client->mutex);
 	return idle;
 }
