@@ -241,7 +241,7 @@ static enum rlk_step ask_pinned(struct rlk_asking *asking)
 				    &holder, &asking->error);
 	if (asking->ask == RLK_ASK_WAIT)
 		rlk_expose_conn(asking, NULL);
-	if (verdict == RLK_PENDING && strategy->resume)
+	if (verdict == RLK_PENDING)
 		verdict = rlk_take_back(asking);
 	else if (rlk_fault_passes(verdict))
 		rlk_end_transaction(asking,

@@ -201,14 +201,6 @@ static int64_t look_at(const struct rlk_asking *asking, int64_t now)
 						       : asking->look.at_ms;
 }
 
-/* The server tells of the end of a row's holder, but not that it is an old
- * server. The holders of permits are the business of the first in line. */
-static bool looks(const struct rlk_asking *asking)
-{
-	return !asking->name->strategy->pins_connection &&
-	       !asking->name->strategy->counted;
-}
-
 /* Wait for the bell until the caller's time is up, or the next look is due. */
 static enum rlk_fault stand(struct rlk_asking *asking,
 			    struct rlk_bell_turn *ret_turn)
@@ -221,8 +213,9 @@ static enum rlk_fault stand(struct rlk_asking *asking,
 
 	if (!asking->look.at_ms)
 		asking->look.at_ms = rlk_after(now, LOOK_SOON_MS);
-	asking->look.at_ms = looks(asking) ? look_at(asking, now)
-					   : rlk_after(now, RLK_LOOK_MOST_MS);
+	asking->look.at_ms = asking->name->strategy->look
+				 ? look_at(asking, now)
+				 : rlk_after(now, RLK_LOOK_MOST_MS);
 	if (asking->look.at_ms < until)
 		until = asking->look.at_ms;
 	rlk_conn_set_until(asking->conn, until);
@@ -291,7 +284,8 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 	enum rlk_fault fault = stand(asking, &turn);
 
 	/* The last look at a lease tells. */
-	if (!looks(asking) && (fault == RLK_DONE || fault == RLK_PENDING))
+	if (!asking->name->strategy->look &&
+	    (fault == RLK_DONE || fault == RLK_PENDING))
 		asking->error.code = 0;
 	switch (fault) {
 	case RLK_DONE:
@@ -444,7 +438,7 @@ enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking)
 		return refuse(asking, "there are no user-level locks");
 	step = wait_for_bell(asking);
 	if (asking->spot.line != RLK_LINE_STANDS ||
-	    rlk_doorbell_is_late(asking) || !looks(asking) ||
+	    rlk_doorbell_is_late(asking) || !asking->name->strategy->look ||
 	    rlk_now(asking->client->clock) < asking->look.at_ms)
 		return step;
 	return look(asking);

@@ -30,6 +30,7 @@ static struct scene scene(void)
 	scene.client = fake_client_with(&client);
 	scene.strategy.many = true;
 	scene.strategy.counted = true;
+	scene.strategy.look = NULL;
 	/* They ask again and again, as the first in line does. */
 	scene.strategy.bells = false;
 	scene.strategy.batch = NULL;
