@@ -81,8 +81,6 @@ static enum rlk_step adopt_once(struct rlk_asking *asking)
 	code = rlk_pool_get(
 	    asking->client->pool, RLK_BAY_ASIDE, rlk_waiter_io_until(waiter),
 	    true, &waiter->pool_waiter, &asking->conn, &asking->error);
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return RLK_STEP_LATER; /* the loop sees why */
 	if (code)
 		return rlk_failed(asking, code);
 	step = ask(asking);

@@ -50,8 +50,6 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 		return RLK_STEP_AGAIN;
 	if (code == ROWLOCK_ETIMEDOUT && waiter->wish.try)
 		return rlk_end_with(asking, ROWLOCK_EDB);
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return RLK_STEP_LATER; /* the loop sees why */
 	return rlk_failed(asking, code);
 }
 
@@ -126,8 +124,6 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 	code = rlk_pool_get(asking->client->pool, RLK_BAY_ASIDE,
 			    rlk_waiter_io_until(waiter), !waiter->wish.try,
 			    &waiter->pool_waiter, &conn, &asking->error);
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
 	fault = asking->name->strategy->make(conn, request, &asking->error);
@@ -267,8 +263,6 @@ static enum rlk_step not_sent(struct rlk_asking *asking)
 	if (code == ROWLOCK_ETIMEDOUT && asking->waiter->wish.try)
 		return rlk_end_with(asking,
 				    rlk_client_unsent_code(asking->client));
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return RLK_STEP_LATER; /* the loop sees why */
 	return rlk_failed(asking, code);
 }
 
@@ -370,8 +364,7 @@ enum rlk_step rlk_ensure_session(struct rlk_asking *asking)
 	int code = rlk_session_ensure(asking->client, asking->waiter, &id,
 				      &asking->error);
 
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED ||
-	    code == ROWLOCK_EBUSY)
+	if (code == ROWLOCK_EBUSY)
 		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);

@@ -69,7 +69,8 @@
 
 /* ----------------------------------------------------------------- busy */
 
-bool rlk_doorbell_busy(struct rowlock_client *client, const char *name)
+/* Did others want @name just now? Then all its acquires stand in line. */
+static bool is_busy(struct rowlock_client *client, const char *name)
 {
 	return rlk_now(client->clock) <
 	       client->busy_until_ms[rlk_busy_place(name)];
@@ -118,7 +119,7 @@ void rlk_doorbell_begin(struct rlk_asking *asking)
 {
 	asking->ask = RLK_ASK_FIRST;
 	if (rlk_doorbell_usable(asking) && !asking->name->strategy->of_names &&
-	    rlk_doorbell_busy(asking->client, asking->name->text))
+	    is_busy(asking->client, asking->name->text))
 		rlk_spot_move(asking, RLK_LINE_JOINS);
 }
 
@@ -151,8 +152,6 @@ enum rlk_step rlk_doorbell_connect(struct rlk_asking *asking)
 	    &waiter->pool_waiter, &asking->conn, &asking->error);
 	if (code == ROWLOCK_EBUSY)
 		return poll_instead(asking, "all wait_connections are in use");
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
 	rlk_log(&client->log, ROWLOCK_LOG_DEBUG,

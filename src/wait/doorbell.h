@@ -25,8 +25,7 @@ void rlk_doorbell_begin(struct rlk_asking *asking);
 void rlk_doorbell_choose(struct rlk_asking *asking,
 			 const struct rlk_holder *holder);
 
-/** Did others want @name just now? Then all its acquires stand in line. */
-bool rlk_doorbell_busy(struct rowlock_client *client, const char *name);
+/** Others want @name: for a while all its acquires stand in line. */
 void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name);
 
 /** Note that the name asked for is busy, now and when its hold is given back,

@@ -132,6 +132,9 @@ enum rlk_step rlk_end_with(struct rlk_asking *asking, int code)
 
 enum rlk_step rlk_failed(struct rlk_asking *asking, int code)
 {
+	/* The loop sees why no connection came. */
+	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
+		return RLK_STEP_LATER;
 	if (code == ROWLOCK_ECONNECT && !asking->waiter->wish.try)
 		return RLK_STEP_LATER;
 	return rlk_end_with(asking, code);

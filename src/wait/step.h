@@ -67,7 +67,8 @@ enum rlk_step {
 
 enum rlk_step rlk_end_with(struct rlk_asking *asking, int code);
 
-/** End with a failure; a transient one is waited out, except by a try. */
+/** End with a failure; a transient one is waited out, except by a try. A wait
+ *  for a connection that was canceled, or whose time was up, is none. */
 enum rlk_step rlk_failed(struct rlk_asking *asking, int code);
 
 /** The next request; notes when the attempt is first sent. */
