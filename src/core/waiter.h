@@ -21,8 +21,8 @@ struct rlk_wish {
 	unsigned int count;            /* and the number wanted */
 };
 
-/** What a waiter does: STANDS -> ASKS <-> RESTS. It may be handed the hold
- * while it stands; for permits also while it rests. */
+/** The state of a waiter: STANDS -> ASKS <-> RESTS. It may be handed the hold
+ *  while it stands; for permits also while it rests. */
 enum rlk_waiter_state {
 	RLK_WAITER_STANDS, /* in the line of its name */
 	RLK_WAITER_ASKS,   /* the server, or is about to */

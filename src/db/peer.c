@@ -292,7 +292,7 @@ static bool by_connector_34(void)
 	return mysql_get_client_version() >= 30400;
 }
 
-/* What OpenSSL answers, if that is loaded; else NULL. */
+/* The answer of OpenSSL; NULL if that is not loaded. */
 static const char *ask_openssl(const char *name)
 {
 	void *symbol = dlsym(RTLD_DEFAULT, name);

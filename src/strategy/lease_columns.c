@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the statements of leases take and give, alone and in a batch.
+ * The columns of leases, as statements take and give them, alone and in a
+ * batch.
  */
 #include "strategy/bell.h"
 #include "strategy/lease_private.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the steps of an asking share, whatever the kind of lock: the attempt and
- * its request, the connection, the end and its words.
+ * The steps of an asking share these, whatever the kind of lock: the attempt
+ * and its request, the connection, the end and its words.
  */
 #include "wait/step.h"
 

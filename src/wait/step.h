@@ -3,8 +3,8 @@
 #define RLK_WAIT_STEP_H
 
 /*
- * The first waiter of a name, asking the server for it, and what its steps
- * share. See asking.c for the steps.
+ * The first waiter of a name asks the server for it, step by step (asking.c).
+ * Its steps share these.
  */
 
 #include "hold/handle.h"
