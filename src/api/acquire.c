@@ -180,13 +180,17 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 		    struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client;
 	struct rowlock_errinfo error;
 	int64_t called_ms;
 	int code = rlk_lock_refuses(lock, reterr);
 
 	if (code)
 		return code;
-	called_ms = rlk_now(lock->name->client->clock);
+	/* Another thread that frees the lock waits for the acquire, not for
+	 * what comes behind it. */
+	client = lock->name->client;
+	called_ms = rlk_now(client->clock);
 	if (lock->recipe)
 		code = lock->recipe->acquire(lock, wait_ms, &error);
 	else if (lock->flags & ROWLOCK_TOKEN_WITH_GRANT || lock->has_keep)
@@ -195,5 +199,5 @@ int rowlock_acquire(struct rowlock *lock, uint64_t wait_ms,
 		code = rlk_acquire(lock, wait_ms, &error);
 	if (code && reterr)
 		*reterr = error;
-	return rlk_stats_acquire(lock->name->client, called_ms, code);
+	return rlk_stats_acquire(client, called_ms, code);
 }

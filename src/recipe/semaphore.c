@@ -82,6 +82,7 @@ int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
 			      uint64_t wait_ms, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	struct rowlock_client *client;
 	struct rowlock_errinfo error;
 	int64_t called_ms;
 	int code = rlk_lock_refuses(lock, reterr);
@@ -94,11 +95,13 @@ int rowlock_semaphore_acquire(struct rowlock *lock, unsigned int count,
 				": it is no semaphore; make one by "
 				"rowlock_semaphore_new()",
 				RLK_LOCK_ARGS(lock));
-	called_ms = rlk_now(lock->name->client->clock);
+	/* As in rowlock_acquire(). */
+	client = lock->name->client;
+	called_ms = rlk_now(client->clock);
 	code = acquire(lock, count, wait_ms, &error);
 	if (code && reterr)
 		*reterr = error;
-	return rlk_stats_acquire(lock->name->client, called_ms, code);
+	return rlk_stats_acquire(client, called_ms, code);
 }
 
 unsigned int rowlock_semaphore_held(const struct rowlock *lock)
