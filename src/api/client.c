@@ -25,7 +25,6 @@
 #include "db/schema.h"
 #include "group/commit.h"
 #include "hold/hold.h"
-#include "hold/late.h"
 #include "hold/owner_end.h"
 
 #include <errno.h>
@@ -117,7 +116,7 @@ static void ring_session(struct rlk_alarm *alarm)
 
 	/* A beat may have moved the deadline since. */
 	if (rlk_now(client->clock) >= session->valid_until_ms)
-		rlk_late_lose_locked(client);
+		rlk_session_expire_locked(client);
 	else
 		rlk_deadline_set_locked(client, alarm, session->valid_until_ms);
 }

@@ -356,8 +356,8 @@ static bool lose_own(struct rowlock_client *client,
 static int end_own(struct rowlock_client *client, const struct rlk_mark *mark,
 		   const char *name, struct rowlock_errinfo *reterr)
 {
-	if (rlk_client_fence(client, mark, rlk_client_call_until(client),
-			     RLK_NEVER, true))
+	if (rlk_client_fence(client, mark, rlk_client_call_until(client), true,
+			     NULL))
 		return rlk_fail(reterr, ROWLOCK_ECONNECT,
 				"break '%s' (row): not held any more by this "
 				"client, but %s did not say in time that its "

@@ -2,6 +2,10 @@
 /*
  * Clears abandoned attempts (no answer came), and the remains of lost holds.
  *
+ * client->abandoned is the one list of attempts in doubt. A waiter whose time
+ * is up (settle.c), a leader whose member has left (ticket.c) and a release add
+ * to it; nothing else deletes their rows again and again.
+ *
  * A request without an answer may still be executed. So each round ends the
  * session that it was sent on (the fence), and deletes the row of its attempt,
  * whether the fence holds or not. The last round is one whose fence held before
@@ -43,9 +47,6 @@
 /* The longest that the other chores wait for a round. */
 #define ROUND_MS 1000
 
-/* The time for a killed session to go; the next round sees to the rest. */
-#define DYING_MS 20
-
 /* Between answers that are at most this far apart (a round and its pause), the
  * server cannot have stood still unseen. */
 #define LAPSE_MS (ROUND_MS + RLK_CHORES_RETRY_MS)
@@ -65,23 +66,24 @@ static void note_answer(struct rowlock_client *client)
 	client->answered_ms = now;
 }
 
-/* Had the server closed its session as idle at @began_ms? Without a row to
- * delete, it does not matter whether the server stood still. */
+/* Has the server closed its session as idle? Without a row to delete, it does
+ * not matter whether the server stood still. */
 static bool ended_by_itself(struct rowlock_client *client,
-			    const struct rlk_hold *hold, int64_t began_ms)
+			    const struct rlk_hold *hold)
 {
 	_guard_ struct rlk_mutex *guard = rlk_guard(&client->mutex);
 	uint64_t silent = hold->upkeep->mark.silent_ms;
 	int64_t since = hold->upkeep->marked_ms;
+	int64_t now = rlk_now(client->clock);
 
 	if (!hold->name->strategy->pins_connection) {
-		if (began_ms > rlk_after(client->answered_ms, LAPSE_MS))
+		if (now > rlk_after(client->answered_ms, LAPSE_MS))
 			return false;
 		if (since < client->prompt_since_ms)
 			since = client->prompt_since_ms;
 	}
-	return began_ms >= rlk_after(since, silent + rlk_margin(silent) +
-						LAPSE_MS + LOCK_WAIT_MS);
+	return now >= rlk_after(since, silent + rlk_margin(silent) + LAPSE_MS +
+					   LOCK_WAIT_MS);
 }
 
 /* End the session that might still execute a request of @hold. RLK_DONE means
@@ -90,17 +92,13 @@ static enum rlk_fault fence(struct rowlock_client *client,
 			    struct rlk_hold *hold)
 {
 	struct rlk_mark *mark = hold->upkeep ? &hold->upkeep->mark : NULL;
-	int64_t now = rlk_now(client->clock);
-	enum rlk_fault fault;
+	enum rlk_fault fault = RLK_DONE;
 
 	if (!mark || !mark->id)
 		return RLK_DONE;
-	if (ended_by_itself(client, hold, now))
-		fault = RLK_DONE;
-	else
-		fault = rlk_client_fence(client, mark,
-					 rlk_client_chore_until(client),
-					 rlk_after(now, DYING_MS), false);
+	if (!ended_by_itself(client, hold))
+		fault = rlk_client_fence(
+		    client, mark, rlk_client_chore_until(client), false, NULL);
 	if (fault == RLK_DONE)
 		mark->id = 0;
 	return fault;

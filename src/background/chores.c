@@ -27,6 +27,7 @@
 #include "background/present.h"
 #include "background/receipts.h"
 #include "core/call.h"
+#include "core/silence.h"
 #include "db/lend.h"
 #include "db/stmt.h"
 #include "group/commit_bell.h"
@@ -112,7 +113,7 @@ static void tend_idle(struct rowlock_client *client, int64_t *next_ms)
 	client->row_unclean = false;
 	rlk_mutex_unlock(&client->mutex);
 	for (size_t bay = 0; bay < RLK_BAYS; bay++) {
-		int64_t third = rlk_client_word_ms(client, bay);
+		int64_t third = rlk_silence_ms(&client->bays[bay].profile);
 		int64_t next = rlk_now(client->clock) + third;
 
 		tend(client, bay, unclean && bay == RLK_BAY_ROW ? 0 : third);

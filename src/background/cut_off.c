@@ -15,9 +15,6 @@
 
 #include "core/call.h"
 
-/* The time for one to go; one that takes longer is looked at again. */
-#define DYING_MS 20
-
 struct cut_off {
 	struct rlk_list node; /* client->cut_off */
 	struct rlk_mark mark;
@@ -68,8 +65,8 @@ bool rlk_cut_off_end(struct rowlock_client *client)
 
 	while ((noted = take(client))) {
 		enum rlk_fault fault = rlk_client_fence(
-		    client, &noted->mark, rlk_client_chore_until(client),
-		    rlk_after(rlk_now(client->clock), DYING_MS), false);
+		    client, &noted->mark, rlk_client_chore_until(client), false,
+		    NULL);
 
 		if (!is_over(fault)) {
 			put_back(client, noted);

@@ -28,12 +28,6 @@ void rlk_heard_want_locked(struct rowlock_client *client)
 	rlk_sleeper_wake(&client->chores_sleeper);
 }
 
-bool rlk_heard_since_locked(const struct rowlock_client *client,
-			    int64_t since_ms)
-{
-	return client->heard.sent_ms >= since_ms;
-}
-
 void rlk_heard_ask(struct rowlock_client *client)
 {
 	struct rowlock_errinfo error;

@@ -14,10 +14,6 @@ void rlk_heard_note_locked(struct rowlock_client *client, int64_t sent_ms);
 /** Have the chores ask the server on another connection. */
 void rlk_heard_want_locked(struct rowlock_client *client);
 
-/** Was a statement answered that was sent at @since_ms or later? */
-bool rlk_heard_since_locked(const struct rowlock_client *client,
-			    int64_t since_ms);
-
 /** The chore: ask, if that is wanted. */
 void rlk_heard_ask(struct rowlock_client *client);
 

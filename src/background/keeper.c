@@ -155,7 +155,7 @@ static void answered(struct rowlock_client *client, uint64_t id, int64_t t0,
 	}
 	/* It came too late, and the deadline thread has not run yet. */
 	if (rlk_now(client->clock) >= session->valid_until_ms) {
-		rlk_late_lose_locked(client);
+		rlk_session_expire_locked(client);
 		return;
 	}
 	rlk_session_answered_locked(client, t0);

@@ -201,7 +201,7 @@ static bool waits_on_locked(struct rlk_hold *hold, int64_t now)
 	if (!hold->name->strategy->pins_connection || !wanted ||
 	    upkeep->passed_over || now >= upkeep->idle_until_ms)
 		return false;
-	upkeep->passed_over = rlk_heard_since_locked(client, half);
+	upkeep->passed_over = client->heard.sent_ms >= half;
 	if (!upkeep->passed_over)
 		rlk_heard_want_locked(client);
 	set_alarm_locked(

@@ -17,6 +17,10 @@
 /* The pause before a statement without an answer is sent again. */
 #define PAUSE_MS 20
 
+/* The time for a killed session to go; the next round of the chores sees to
+ * the rest. */
+#define DYING_MS 20
+
 uint64_t rlk_margin(uint64_t duration_ms)
 {
 	uint64_t tenth = duration_ms / 10;
@@ -68,11 +72,6 @@ void rlk_client_leave(struct rowlock_client *client)
 int64_t rlk_client_call_until(const struct rowlock_client *client)
 {
 	return rlk_after(rlk_now(client->clock), client->call_timeout_ms);
-}
-
-int64_t rlk_client_word_ms(const struct rowlock_client *client, size_t bay)
-{
-	return (int64_t) client->bays[bay].profile.idle_s * 1000 / 3;
 }
 
 bool rlk_client_stopping(struct rowlock_client *client)
@@ -214,16 +213,18 @@ void rlk_client_kill_query(struct rowlock_client *client,
 
 enum rlk_fault rlk_client_fence(struct rowlock_client *client,
 				const struct rlk_mark *mark, int64_t until_ms,
-				int64_t dying_until_ms, bool persist)
+				bool insists, struct rlk_pool_waiter *waiter)
 {
+	int64_t dying_until =
+	    insists ? RLK_NEVER : rlk_after(rlk_now(client->clock), DYING_MS);
 	struct rowlock_errinfo error;
 	struct rlk_conn *conn;
 	enum rlk_fault fault;
 
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, persist, NULL,
-			 &conn, &error))
+	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL, until_ms, insists,
+			 waiter, &conn, &error))
 		return RLK_FAILED;
-	fault = rlk_conn_fence(conn, mark, dying_until_ms, &error);
+	fault = rlk_conn_fence(conn, mark, dying_until, &error);
 	rlk_pool_put(client->pool, conn);
 	return fault;
 }

@@ -21,10 +21,6 @@ void rlk_client_leave(struct rowlock_client *client);
 /** The deadline of a call that has no wait of its own. */
 int64_t rlk_client_call_until(const struct rowlock_client *client);
 
-/** The longest idle time in ms of a connection of @bay: a third of the server's
- * timeout for it. */
-int64_t rlk_client_word_ms(const struct rowlock_client *client, size_t bay);
-
 /** Is the client about to end? Takes client->mutex. */
 bool rlk_client_stopping(struct rowlock_client *client);
 
@@ -82,16 +78,12 @@ void rlk_client_kill_query(struct rowlock_client *client,
 			   const struct rlk_conn *conn, int64_t until_ms);
 
 /** End the session of @mark in the server (rlk_conn_fence()), on a connection
- *  of the pool; without one returns RLK_FAILED. @persist: wait out a server
- *  that is away. */
+ *  of the pool; without one returns RLK_FAILED. @insists: wait until @until_ms
+ *  for a server that is away, and for a session that is dying. @waiter as for
+ *  rlk_pool_get(). */
 enum rlk_fault rlk_client_fence(struct rowlock_client *client,
 				const struct rlk_mark *mark, int64_t until_ms,
-				int64_t dying_until_ms, bool persist);
-
-/** How often the server hears of a hold within a short bound (a TTL of leases,
- * the idle bound of rows): a server that stands still costs it only what the
- * last time has left, nine tenths less a 24th. */
-#define RLK_SIGNS_OF_LIFE 24
+				bool insists, struct rlk_pool_waiter *waiter);
 
 /** The margin of @duration_ms for clocks that run at different rates: a tenth,
  * at least 50 ms (chrony may slew by 8 %). */

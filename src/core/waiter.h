@@ -21,6 +21,14 @@ struct rlk_wish {
 	unsigned int count;            /* and the number wanted */
 };
 
+/** The state of a waiter: STANDS -> ASKS <-> RESTS. It may be handed the hold
+ *  while it stands; for permits also while it rests. */
+enum rlk_waiter_state {
+	RLK_WAITER_STANDS, /* in the line of its name */
+	RLK_WAITER_ASKS,   /* the server, or is about to */
+	RLK_WAITER_RESTS,  /* between two questions, with none in doubt */
+};
+
 /**
  * A thread in rowlock_acquire(), on its stack. It sleeps on a condition that is
  * its own meanwhile, so a grant, a cancel or an alarm wakes only this thread.
@@ -30,9 +38,8 @@ struct rlk_waiter {
 	struct rowlock *lock;
 	struct rlk_name *name;
 	uint64_t owner; /* the owner to be */
-	bool asking;    /* the server; before, it may be handed over */
-	bool handed;    /* it has lock->hold from the last owner, or shares
-			   it */
+	enum rlk_waiter_state state;
+	bool handed; /* it has lock->hold from the last owner, or shares it */
 	struct rlk_waker *waker;
 	struct rlk_alarm alarm; /* while it sleeps */
 	_Atomic bool canceled;  /* written under the mutex */
@@ -42,7 +49,6 @@ struct rlk_waiter {
 	struct rlk_wish wish;
 	bool refused;    /* by the server, at least once */
 	bool waited;     /* another had the name; its own thread's */
-	bool idle;       /* it asks, but not right now */
 	bool freed;      /* of a semaphore: one of our holds has ended since it
 			    last asked */
 	uint64_t breaks; /* of the session, at the last request */

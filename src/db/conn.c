@@ -28,9 +28,6 @@
  * number any more. */
 #define TIME_MOST_US (INT64_MAX / 4)
 
-/* CR_SERVER_LOST. */
-#define SERVER_LOST 2013
-
 struct rlk_conn *rlk_conn_close(struct rlk_conn *conn)
 {
 	if (!conn)
@@ -172,76 +169,6 @@ void rlk_conn_mark(const struct rlk_conn *conn, struct rlk_mark *ret_mark)
 	memcpy(mark.lock, conn->session.mark, sizeof(mark.lock));
 	memcpy(mark.identity, conn->server.identity, sizeof(mark.identity));
 	*ret_mark = mark;
-}
-
-static const char *advice(int code, unsigned int number)
-{
-	switch (number) {
-	case 1661:
-	case 1662:
-	case 1663:
-	case 1665:
-		return "; it logs by STATEMENT: set binlog_format to MIXED or "
-		       "ROW";
-	case 1047:
-		if (code == ROWLOCK_ECONNECT)
-			return "; connect to a node that is in the primary "
-			       "component of its cluster";
-		break;
-	case 1046:
-		return "; name the database in the dsn or the option file";
-	case 1820:
-	case 1862:
-		return "; give the account a new password (ALTER USER)";
-	default:
-		break;
-	}
-	switch (code) {
-	case ROWLOCK_ESCHEMA:
-		return "; run 'rowlock-migrate'";
-	case ROWLOCK_EREADONLY:
-		return "; connect to the primary";
-	case ROWLOCK_EAUTH:
-		return "; grant that to the account, or name another account: "
-		       "grants.sql has what each of them needs";
-	default:
-		return "";
-	}
-}
-
-enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
-			      unsigned int number, const char *text,
-			      struct rowlock_errinfo *reterr)
-{
-	struct rowlock_errinfo error;
-	const char *option;
-	enum rlk_fault fault;
-	size_t length = 0;
-	int code;
-
-	/* After an answer that was cut off, Connector/C may report an error
-	 * that nobody has sent. */
-	if (conn->io.cut) {
-		number = SERVER_LOST;
-		text = conn->io.cut;
-	}
-	fault = rlk_fault_class(number);
-	code = rlk_fault_code(number, text);
-	if (fault == RLK_UNKNOWN)
-		conn->dead = true;
-	if (code == ROWLOCK_EREADONLY || rlk_fault_not_ready(number, text))
-		conn->useless = true;
-	option = number == 1290 && code != ROWLOCK_EREADONLY
-		     ? rlk_fault_option(text, &length)
-		     : NULL;
-	rlk_fail_db(&error, code, number, "%s: %s on %s%s%.*s", label, text,
-		    conn->server.name[0] ? conn->server.name : conn->where,
-		    option ? "; start it without " : advice(code, number),
-		    (int) length, option ? option : "");
-	rlk_refusal_judge(conn->target->refusal, label, &error);
-	if (reterr)
-		*reterr = error;
-	return fault;
 }
 
 enum rlk_fault rlk_conn_server_time(struct rlk_conn *conn, int64_t *ret_us,

@@ -141,9 +141,4 @@ struct rlk_conn {
 	struct rlk_loan loan;
 };
 
-/** Write the errinfo for Connector/C's errno @number and words @text. */
-enum rlk_fault rlk_conn_fault(struct rlk_conn *conn, const char *label,
-			      unsigned int number, const char *text,
-			      struct rowlock_errinfo *reterr);
-
 #endif

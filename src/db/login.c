@@ -27,7 +27,6 @@
 
 #include "base/macro.h"
 #include "db/answer.h"
-#include "db/peer.h"
 #include "db/peer_user.h"
 
 #define ITS_ADDRESS "; is that its address?"
@@ -213,7 +212,7 @@ static const char *judge_greeting(struct rlk_conn *conn,
 	    at + name - SCRAMBLE_FIRST >= packet->size)
 		return NO_GREETING;
 	name -= SCRAMBLE_FIRST;
-	chosen = rlk_peer_option(conn, MYSQL_DEFAULT_AUTH);
+	chosen = rlk_login_option(conn, MYSQL_DEFAULT_AUTH);
 	if (!(chosen
 		  ? take_plugin(login, (const unsigned char *) chosen,
 				strlen(chosen))
@@ -271,7 +270,7 @@ static const char *judge_hash(struct rlk_conn *conn,
 			      const struct rlk_frame *packet)
 {
 	struct rlk_login *login = &conn->io.login;
-	bool has_key = rlk_peer_option(conn, MYSQL_SERVER_PUBLIC_KEY) &&
+	bool has_key = rlk_login_option(conn, MYSQL_SERVER_PUBLIC_KEY) &&
 		       !mysql_get_ssl_cipher(conn->mysql);
 	size_t size = packet->size;
 	unsigned char word = size ? packet->bytes[0] : 0;
@@ -361,4 +360,13 @@ void rlk_login_wrote(struct rlk_conn *conn, const unsigned char *bytes,
 	size = two_bytes(bytes) | (size_t) bytes[2] << 16;
 	if (count == size + RLK_FRAME_HEADER)
 		login->over = true;
+}
+
+const char *rlk_login_option(const struct rlk_conn *conn,
+			     enum mysql_option option)
+{
+	const char *text = NULL;
+
+	mysql_get_optionv(conn->mysql, option, (void *) &text);
+	return text && *text ? text : NULL;
 }

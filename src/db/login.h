@@ -9,6 +9,10 @@
 /** Why a login ends where TLS is asked for, and the server has none. */
 extern const char rlk_login_no_tls[];
 
+/** An option of the connection string or an option file; NULL if not given. */
+const char *rlk_login_option(const struct rlk_conn *conn,
+			     enum mysql_option option);
+
 /** Look at a packet of a login; @more: of the same read is behind it. Returns
  * NULL, or why it has to end: static. Connector/C must not see it then. */
 const char *rlk_login_judge(struct rlk_conn *conn,

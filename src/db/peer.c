@@ -19,6 +19,7 @@
 #include "db/peer.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errmsg.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -27,11 +28,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/macro.h"
 #include "db/intake.h"
-#include "db/tls.h"
+#include "db/login.h"
 
 /* The most attributes that Connector/C and the options send to the server. */
 #define ATTRIBUTES_MOST 64
@@ -235,15 +237,6 @@ static void set_bool(MYSQL *mysql, enum mysql_option option, my_bool value)
 	mysql_optionsv(mysql, option, &value);
 }
 
-const char *rlk_peer_option(const struct rlk_conn *conn,
-			    enum mysql_option option)
-{
-	const char *text = NULL;
-
-	mysql_get_optionv(conn->mysql, option, (void *) &text);
-	return text && *text ? text : NULL;
-}
-
 void rlk_peer_socket(struct rlk_conn *conn)
 {
 	/* Connector/C puts the socket back into blocking mode between connect
@@ -276,7 +269,7 @@ static bool asks_tls(const struct rlk_conn *conn)
 
 	mysql_get_optionv(conn->mysql, MYSQL_OPT_SSL_ENFORCE, &enforced);
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(options); i++)
-		enforced = enforced || rlk_peer_option(conn, options[i]);
+		enforced = enforced || rlk_login_option(conn, options[i]);
 	return enforced;
 }
 
@@ -288,8 +281,8 @@ static void learn_wishes(struct rlk_conn *conn)
 	mysql_get_optionv(conn->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
 			  &peer->verify);
 	peer->asks_tls = peer->verify || asks_tls(conn);
-	peer->pins_key = rlk_peer_option(conn, MARIADB_OPT_SSL_FP) ||
-			 rlk_peer_option(conn, MARIADB_OPT_SSL_FP_LIST);
+	peer->pins_key = rlk_login_option(conn, MARIADB_OPT_SSL_FP) ||
+			 rlk_login_option(conn, MARIADB_OPT_SSL_FP_LIST);
 }
 
 /* Its own version: MARIADB_CLIENT_VERSION_ID is that of the MariaDB that it
@@ -299,21 +292,46 @@ static bool by_connector_34(void)
 	return mysql_get_client_version() >= 30400;
 }
 
+/* The answer of OpenSSL; NULL if that is not loaded. */
+static const char *ask_openssl(const char *name)
+{
+	void *symbol = dlsym(RTLD_DEFAULT, name);
+	const char *(*answer)(void);
+
+	memcpy(&answer, &symbol, sizeof(symbol));
+	return symbol ? answer() : NULL;
+}
+
+/* Where it has the authorities that it trusts: a file, NULL if there is none,
+ * and a directory. */
+static const char *trusted_file(void)
+{
+	const char *file = ask_openssl("X509_get_default_cert_file");
+
+	return file && access(file, R_OK) == 0 ? file : NULL;
+}
+
+static const char *trusted_directory(void)
+{
+	const char *directory = ask_openssl("X509_get_default_cert_dir");
+
+	return directory ? directory : "/etc/ssl/certs";
+}
+
 /* Connector/C 3.4 lets a server without a trusted certificate prove by the hash
  * of the password who it is, and believes it at 127.0.0.1 and ::1 at once; but
  * not if an authority is named (plugins/auth/my_auth.c). So those that OpenSSL
  * trusts are named, if the user has named none. */
 static void name_authorities(const struct rlk_conn *conn)
 {
-	const char *file = rlk_tls_trusted_file();
+	const char *file = trusted_file();
 
-	if (rlk_peer_option(conn, MYSQL_OPT_SSL_CA) ||
-	    rlk_peer_option(conn, MYSQL_OPT_SSL_CAPATH))
+	if (rlk_login_option(conn, MYSQL_OPT_SSL_CA) ||
+	    rlk_login_option(conn, MYSQL_OPT_SSL_CAPATH))
 		return;
 	if (file)
 		mysql_optionsv(conn->mysql, MYSQL_OPT_SSL_CA, file);
-	mysql_optionsv(conn->mysql, MYSQL_OPT_SSL_CAPATH,
-		       rlk_tls_trusted_directory());
+	mysql_optionsv(conn->mysql, MYSQL_OPT_SSL_CAPATH, trusted_directory());
 }
 
 void rlk_peer_decide(struct rlk_conn *conn)

@@ -42,10 +42,6 @@ void rlk_peer_socket(struct rlk_conn *conn);
  *  known, and nothing was sent. */
 void rlk_peer_decide(struct rlk_conn *conn);
 
-/** An option of the connection string or an option file; NULL if not given. */
-const char *rlk_peer_option(const struct rlk_conn *conn,
-			    enum mysql_option option);
-
 /** After the connect: is the connection as safe as it must be? */
 int rlk_peer_check(struct rlk_conn *conn, struct rowlock_errinfo *reterr);
 

@@ -24,6 +24,9 @@
 /* max_prepared_stmt_count, which all programs of the server share. */
 #define ERROR_NO_ROOM 1461
 
+/* CR_SERVER_LOST. */
+#define SERVER_LOST 2013
+
 /* Its result has a column that we have no room for. */
 static const char too_many[] = "more columns than there is room for";
 
@@ -34,6 +37,81 @@ enum rlk_fault rlk_stage_fail(struct rlk_conn *conn, int code, const char *what,
 	rlk_fail(reterr, code, "%s: %s on %s", conn->run.label, what,
 		 conn->server.name);
 	return RLK_FAILED;
+}
+
+static const char *advice(int code, unsigned int number)
+{
+	switch (number) {
+	case 1661:
+	case 1662:
+	case 1663:
+	case 1665:
+		return "; it logs by STATEMENT: set binlog_format to MIXED or "
+		       "ROW";
+	case 1047:
+		if (code == ROWLOCK_ECONNECT)
+			return "; connect to a node that is in the primary "
+			       "component of its cluster";
+		break;
+	case 1046:
+		return "; name the database in the dsn or the option file";
+	case 1820:
+	case 1862:
+		return "; give the account a new password (ALTER USER)";
+	default:
+		break;
+	}
+	switch (code) {
+	case ROWLOCK_ESCHEMA:
+		return "; run 'rowlock-migrate'";
+	case ROWLOCK_EREADONLY:
+		return "; connect to the primary";
+	case ROWLOCK_EAUTH:
+		return "; grant that to the account, or name another account: "
+		       "grants.sql has what each of them needs";
+	default:
+		return "";
+	}
+}
+
+/* The statement has ended with Connector/C's errno @number and words @text. */
+static enum rlk_fault fail_with(struct rlk_conn *conn, unsigned int number,
+				const char *text,
+				struct rowlock_errinfo *reterr)
+{
+	const char *label = conn->run.label;
+	struct rowlock_errinfo error;
+	const char *option;
+	enum rlk_fault fault;
+	size_t length = 0;
+	int code;
+
+	conn->run.stage = RLK_STAGE_NONE;
+	if (!number)
+		number = 2000;
+	/* After an answer that was cut off, Connector/C may report an error
+	 * that nobody has sent. */
+	if (conn->io.cut) {
+		number = SERVER_LOST;
+		text = conn->io.cut;
+	}
+	fault = rlk_fault_class(number);
+	code = rlk_fault_code(number, text);
+	if (fault == RLK_UNKNOWN)
+		conn->dead = true;
+	if (code == ROWLOCK_EREADONLY || rlk_fault_not_ready(number, text))
+		conn->useless = true;
+	option = number == 1290 && code != ROWLOCK_EREADONLY
+		     ? rlk_fault_option(text, &length)
+		     : NULL;
+	rlk_fail_db(&error, code, number, "%s: %s on %s%s%.*s", label, text,
+		    conn->server.name[0] ? conn->server.name : conn->where,
+		    option ? "; start it without " : advice(code, number),
+		    (int) length, option ? option : "");
+	rlk_refusal_judge(conn->target->refusal, label, &error);
+	if (reterr)
+		*reterr = error;
+	return fault;
 }
 
 enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
@@ -48,9 +126,7 @@ enum rlk_fault rlk_stage_fail_stmt(struct rlk_conn *conn,
 		number = mysql_errno(conn->mysql);
 		text = mysql_error(conn->mysql);
 	}
-	conn->run.stage = RLK_STAGE_NONE;
-	return rlk_conn_fault(conn, conn->run.label, number ? number : 2000,
-			      text, reterr);
+	return fail_with(conn, number, text, reterr);
 }
 
 /* The flag comes with the answer (MySQL manual, "Protocol::StatusFlags"). */
@@ -83,11 +159,8 @@ enum rlk_fault rlk_stage_committed(struct rlk_conn *conn,
 static enum rlk_fault fail_query(struct rlk_conn *conn,
 				 struct rowlock_errinfo *reterr)
 {
-	unsigned int number = mysql_errno(conn->mysql);
-
-	conn->run.stage = RLK_STAGE_NONE;
-	return rlk_conn_fault(conn, conn->run.label, number ? number : 2000,
-			      mysql_error(conn->mysql), reterr);
+	return fail_with(conn, mysql_errno(conn->mysql),
+			 mysql_error(conn->mysql), reterr);
 }
 
 /* Nothing to add: NULL. */

@@ -31,7 +31,6 @@
 #include <dlfcn.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* The only way from a connection to OpenSSL's. The header of struct tls cannot
  * be included alone (in Connector/C 3.4 it includes one that is not installed),
@@ -101,27 +100,6 @@ static bool find(const char *name, void *ret_function)
 
 	memcpy(ret_function, &symbol, sizeof(symbol));
 	return symbol;
-}
-
-static const char *ask(const char *name)
-{
-	const char *(*answer)(void);
-
-	return find(name, &answer) ? answer() : NULL;
-}
-
-const char *rlk_tls_trusted_file(void)
-{
-	const char *file = ask("X509_get_default_cert_file");
-
-	return file && access(file, R_OK) == 0 ? file : NULL;
-}
-
-const char *rlk_tls_trusted_directory(void)
-{
-	const char *directory = ask("X509_get_default_cert_dir");
-
-	return directory ? directory : "/etc/ssl/certs";
 }
 
 /* The names of its extension, or else the common one. Anybody may have written

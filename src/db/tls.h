@@ -10,12 +10,6 @@
  *  from then on. */
 void rlk_tls_init(void);
 
-/** Where OpenSSL has the authorities that it trusts: a file, NULL if there is
- *  none, and a directory. */
-const char *rlk_tls_trusted_file(void);
-
-const char *rlk_tls_trusted_directory(void);
-
 /** OpenSSL's object; NULL without TLS. */
 void *rlk_tls_session(const struct rlk_conn *conn);
 

@@ -337,8 +337,8 @@ static void run_packet(struct packet *packet, struct rlk_conn *conn)
 	unanswered = rlk_fault_open(fault);
 	/* End the session, so that no statement can still be executed. */
 	fenced = unanswered && answered < count &&
-		 rlk_client_fence(client, &mark, packet->until_ms,
-				  packet->until_ms, true) == RLK_DONE;
+		 rlk_client_fence(client, &mark, packet->until_ms, true,
+				  NULL) == RLK_DONE;
 	for (size_t i = 0; i < packet->count; i++) {
 		struct rlk_ticket *ticket = rlk_ticket_of(packet->members[i]);
 

@@ -25,7 +25,7 @@
 #include "db/lend.h"
 #include "guard/place.h"
 #include "strategy/row_in.h"
-#include "wait/line.h"
+#include "wait/step.h"
 
 struct inside {
 	struct rlk_waiter waiter;

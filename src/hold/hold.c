@@ -333,7 +333,7 @@ bool rlk_hold_check_locked(struct rlk_hold *hold)
 		rlk_hold_lose_locked(hold, "the server did not answer the "
 					   "heartbeats of its keep in time");
 	else
-		rlk_late_lose_locked(client);
+		rlk_session_expire_locked(client);
 	return false;
 }
 
@@ -413,6 +413,11 @@ void rlk_session_lose_locked(struct rowlock_client *client, const char *reason)
 	session->grave = NULL;
 	rlk_cond_broadcast(&client->session_changed);
 	rlk_sleeper_wake(&client->chores_sleeper);
+}
+
+void rlk_session_expire_locked(struct rowlock_client *client)
+{
+	rlk_session_lose_locked(client, rlk_late_reason_locked(client));
 }
 
 void rlk_session_answered_locked(struct rowlock_client *client, int64_t t0_ms)

@@ -239,6 +239,9 @@ void rlk_hold_answered_locked(struct rlk_hold *hold, int64_t t0_ms);
 /** Lose every lease of the current session, and abandon it. */
 void rlk_session_lose_locked(struct rowlock_client *client, const char *reason);
 
+/** The session's time is up: lose it. */
+void rlk_session_expire_locked(struct rowlock_client *client);
+
 /** Move the session's deadline to @t0_ms plus TTL less margin, if later. */
 void rlk_session_answered_locked(struct rowlock_client *client, int64_t t0_ms);
 

@@ -8,8 +8,6 @@
  */
 #include "hold/late.h"
 
-#include "hold/hold.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +35,9 @@ void rlk_late_note_locked(struct rowlock_client *client,
 	client->session.late = rlk_reason_keep_locked(client, text);
 }
 
-void rlk_late_lose_locked(struct rowlock_client *client)
+const char *rlk_late_reason_locked(const struct rowlock_client *client)
 {
 	const char *late = client->session.late;
 
-	rlk_session_lose_locked(client, late ? late : LATE);
+	return late ? late : LATE;
 }

@@ -20,7 +20,7 @@ void rlk_late_note_locked(struct rowlock_client *client,
 const char *rlk_reason_keep_locked(struct rowlock_client *client,
 				   const char *text);
 
-/** The session's time is up: lose it. */
-void rlk_late_lose_locked(struct rowlock_client *client);
+/** Why a session whose time is up is lost. */
+const char *rlk_late_reason_locked(const struct rowlock_client *client);
 
 #endif

@@ -6,6 +6,7 @@
 #include "hold/ping.h"
 
 #include "core/call.h"
+#include "core/silence.h"
 
 #include <sys/epoll.h>
 
@@ -18,7 +19,7 @@ uint64_t rlk_ping_ms(const struct rlk_hold *hold)
 
 	if (hold->name->strategy->pins_connection)
 		return client->row_idle_ms / RLK_SIGNS_OF_LIFE;
-	return rlk_conn_profile(hold->conn)->idle_s * UINT64_C(1000) / 3;
+	return (uint64_t) rlk_silence_ms(rlk_conn_profile(hold->conn));
 }
 
 static void plan_at_locked(struct rlk_hold *hold, int64_t next)

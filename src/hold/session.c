@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "core/call.h"
+#include "core/silence.h"
 #include "core/timer.h"
 #include "db/lend.h"
 #include "hold/hold.h"
-#include "hold/late.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +168,7 @@ int rlk_session_ensure(struct rowlock_client *client, struct rlk_waiter *waiter,
 	while (!code) {
 		if (session->state == RLK_SESSION_ALIVE &&
 		    rlk_now(client->clock) >= session->valid_until_ms)
-			rlk_late_lose_locked(client);
+			rlk_session_expire_locked(client);
 		if (session->state == RLK_SESSION_ALIVE) {
 			waiter->breaks = session->breaks;
 			*ret_id = session->id;

@@ -26,6 +26,7 @@
 #include "hold/handle.h"
 #include "strategy/candidate.h"
 #include "wait/line.h"
+#include "wait/step.h"
 
 /* The lock is waited for in parts. The first is short, for a lock that is free;
  * after each part, a row that was lost with its session is made again. */

@@ -16,6 +16,7 @@
 #include "recipe/writer.h"
 #include "strategy/sides.h"
 #include "wait/line.h"
+#include "wait/step.h"
 
 /* The sides of a pair do not wait for each other. */
 static int check_other(const struct rowlock *lock, bool reads,

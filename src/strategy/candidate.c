@@ -39,7 +39,6 @@ const struct rlk_strategy rlk_strategy_candidate = {
 	.acquire = rlk_lease_acquire,
 	.release = rlk_lease_release,
 	.confirm = rlk_attempt_confirm,
-	.look = rlk_lease_look,
 };
 
 void rlk_candidate_info(char *into, unsigned int weight)

@@ -404,23 +404,6 @@ static enum rlk_fault permits_acquire(struct rlk_conn *conn,
 		   : fault;
 }
 
-/* Look for the holder that keeps it out: none, if there are enough. */
-static enum rlk_fault permits_look_for(struct rlk_conn *conn,
-				       const struct rlk_request *request,
-				       struct rlk_holder *ret_holder,
-				       struct rowlock_errinfo *reterr)
-{
-	struct asking asking = { .conn = conn, .request = request };
-	enum rlk_fault fault = look_now(&asking, reterr);
-
-	if (fault)
-		return fault;
-	*ret_holder = (struct rlk_holder){ 0 };
-	if (asking.others.count && count_free(&asking) < request->count)
-		*ret_holder = *pick(&asking);
-	return RLK_DONE;
-}
-
 const struct rlk_strategy rlk_strategy_permits = {
 	.name = "lease",
 	.bells = true,
@@ -431,7 +414,6 @@ const struct rlk_strategy rlk_strategy_permits = {
 	.make = permits_make,
 	.release = permits_release,
 	.confirm = rlk_attempt_confirm,
-	.look = permits_look_for,
 };
 
 /* ------------------------------------------------------------- for people */

@@ -164,7 +164,7 @@ struct rlk_strategy {
 				  struct rowlock_errinfo *reterr);
 
 	/**
-	 * Go on after RLK_PENDING. NULL: cannot be resumed.
+	 * Go on after RLK_PENDING. NULL unless a grant pins its connection.
 	 * Valid results: all but RLK_HELD.
 	 */
 	enum rlk_fault (*resume)(struct rlk_conn *conn,
@@ -235,8 +235,10 @@ struct rlk_strategy {
 				const struct rlk_request *request,
 				uint64_t token, struct rowlock_errinfo *reterr);
 
-	/** Look up the holder of the name. Without one *@ret_holder is not
-	 *  known. NULL if the strategy cannot ask. */
+	/** Look up the holder of the name, for one that waits in line. Without
+	 *  a holder *@ret_holder is not known. NULL: the server tells of its
+	 *  end (row), it is the business of the first in line (permits), or
+	 *  nobody stands in line (candidates). */
 	enum rlk_fault (*look)(struct rlk_conn *conn,
 			       const struct rlk_request *request,
 			       struct rlk_holder *ret_holder,

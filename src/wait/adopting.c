@@ -17,8 +17,10 @@
 #include "core/call.h"
 #include "db/lend.h"
 #include "strategy/offer.h"
+#include "wait/asking.h"
 #include "wait/grant.h"
 #include "wait/line.h"
+#include "wait/settle.h"
 
 /* Between two tries. */
 #define REST_MS 20
@@ -81,8 +83,6 @@ static enum rlk_step adopt_once(struct rlk_asking *asking)
 	code = rlk_pool_get(
 	    asking->client->pool, RLK_BAY_ASIDE, rlk_waiter_io_until(waiter),
 	    true, &waiter->pool_waiter, &asking->conn, &asking->error);
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return RLK_STEP_LATER; /* the loop sees why */
 	if (code)
 		return rlk_failed(asking, code);
 	step = ask(asking);
@@ -100,18 +100,9 @@ static void rest(struct rlk_asking *asking)
 		rlk_waiter_sleep_locked(asking->waiter, at);
 }
 
-static void give_up(struct rlk_asking *asking)
-{
-	if (!asking->code || !asking->doubt.unsure)
-		return;
-	rlk_mutex_lock(&asking->client->mutex);
-	rlk_hold_abandon_locked(asking->hold, NULL);
-	rlk_mutex_unlock(&asking->client->mutex);
-}
-
 static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
-	const struct rowlock *lock = asking->lock;
+	const struct rowlock *lock = asking->waiter->lock;
 	const struct rowlock_errinfo *error = &asking->error;
 
 	if (asking->code == 0)
@@ -147,6 +138,6 @@ int rlk_adopt_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 		if (step == RLK_STEP_LATER)
 			rest(asking);
 	}
-	give_up(asking);
+	rlk_give_up(asking);
 	return explain(asking, reterr);
 }

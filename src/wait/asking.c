@@ -26,30 +26,13 @@
 #include "core/waiter.h"
 #include "db/lend.h"
 #include "group/commit.h"
-#include "hold/clear.h"
 #include "hold/session.h"
 #include "wait/doorbell.h"
 #include "wait/grant.h"
 #include "wait/holder.h"
-#include "wait/line.h"
 #include "wait/pause.h"
 #include "wait/row_line.h"
 #include "wait/settle.h"
-
-#include <inttypes.h>
-
-enum rlk_step rlk_end_with(struct rlk_asking *asking, int code)
-{
-	asking->code = code;
-	return RLK_STEP_END;
-}
-
-enum rlk_step rlk_failed(struct rlk_asking *asking, int code)
-{
-	if (code == ROWLOCK_ECONNECT && !asking->waiter->wish.try)
-		return RLK_STEP_LATER;
-	return rlk_end_with(asking, code);
-}
 
 /* ----------------------------------------------------------- connection */
 
@@ -67,60 +50,10 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 		return RLK_STEP_AGAIN;
 	if (code == ROWLOCK_ETIMEDOUT && waiter->wish.try)
 		return rlk_end_with(asking, ROWLOCK_EDB);
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return RLK_STEP_LATER; /* the loop sees why */
 	return rlk_failed(asking, code);
 }
 
-void rlk_put_conn(struct rlk_asking *asking)
-{
-	struct rowlock_client *client = asking->client;
-
-	if (!asking->conn)
-		return;
-	rlk_pool_put(client->pool, TAKE_PTR(asking->conn));
-	if (!asking->name->strategy->pins_connection)
-		return;
-	/* It may have a transaction without locks: the chores end it. */
-	rlk_mutex_lock(&client->mutex);
-	client->row_unclean = true;
-	rlk_mutex_unlock(&client->mutex);
-	rlk_sleeper_wake(&client->chores_sleeper);
-}
-
-void rlk_expose_conn(struct rlk_asking *asking, struct rlk_conn *conn)
-{
-	rlk_mutex_lock(&asking->client->mutex);
-	asking->waiter->conn = conn;
-	if (conn && asking->waiter->canceled)
-		rlk_conn_interrupt(conn);
-	rlk_mutex_unlock(&asking->client->mutex);
-}
-
 /* ----------------------------------------------------------------- held */
-
-void rlk_note_others(struct rlk_asking *asking)
-{
-	_guard_ struct rlk_mutex *guard = rlk_guard(&asking->client->mutex);
-	struct rlk_turn *turn = rlk_name_turn(asking->name, -RLK_NEVER);
-
-	asking->saw_others = true;
-	asking->doubt.table = false;
-	asking->waiter->refused = true;
-	if (turn)
-		turn->others_seen_ms = rlk_now(asking->client->clock);
-}
-
-/* No request is in doubt, so any earlier row of this attempt is gone (swept as
- * dead, or deleted by hand). Take a new attempt number: a client that saw the
- * old row must not delete the new one (S5). The time counts from the new
- * attempt. */
-void rlk_begin_anew(struct rlk_asking *asking)
-{
-	asking->hold->attempt = rlk_random();
-	asking->doubt.unsure = false;
-	asking->sent_ms = 0;
-}
 
 static enum rlk_step held(struct rlk_asking *asking,
 			  const struct rlk_request *request,
@@ -191,8 +124,6 @@ static enum rlk_step make_row(struct rlk_asking *asking,
 	code = rlk_pool_get(asking->client->pool, RLK_BAY_ASIDE,
 			    rlk_waiter_io_until(waiter), !waiter->wish.try,
 			    &waiter->pool_waiter, &conn, &asking->error);
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
 	fault = asking->name->strategy->make(conn, request, &asking->error);
@@ -239,9 +170,7 @@ static enum rlk_step no_answer(struct rlk_asking *asking)
 {
 	enum rlk_step step = rlk_settle(asking);
 
-	/* In doubt only if the same attempt is asked again. */
-	asking->doubt.unsure = step == RLK_STEP_AGAIN;
-	asking->spot.skips_line = asking->doubt.unsure;
+	asking->spot.skips_line = step == RLK_STEP_AGAIN;
 	return step == RLK_STEP_END ? rlk_end_with(asking, reason(asking))
 				    : step;
 }
@@ -291,28 +220,6 @@ static int64_t question_until(const struct rlk_asking *asking)
 	return until < waiter->until_ms ? until : waiter->until_ms;
 }
 
-struct rlk_request rlk_next_request(struct rlk_asking *asking)
-{
-	struct rlk_request request = rlk_hold_request(asking->hold);
-
-	request.max_hold_ms = asking->lock->max_hold_ms;
-	request.info = rlk_lock_info(asking->lock);
-	request.under = asking->waiter->wish.under;
-	request.permits = asking->waiter->wish.permits;
-	request.passes_line = asking->spot.line == RLK_LINE_POLLS;
-	request.guess = asking->guess;
-	request.which = asking->spot.which;
-	asking->guess = 0;
-	request.observes = asking->name->strategy->several &&
-			   !rlk_trusts_clock(asking->client);
-	request.draw = asking->lock->flags & ROWLOCK_TOKEN_WITH_GRANT &&
-		       !asking->waiter->wish.undrawn;
-	if (asking->sent_ms == 0)
-		asking->sent_ms = rlk_now(asking->client->clock);
-	asking->error.code = 0;
-	return request;
-}
-
 /* Ask on a connection that the hold will keep. */
 static enum rlk_step ask_pinned(struct rlk_asking *asking)
 {
@@ -330,7 +237,7 @@ static enum rlk_step ask_pinned(struct rlk_asking *asking)
 				    &holder, &asking->error);
 	if (asking->ask == RLK_ASK_WAIT)
 		rlk_expose_conn(asking, NULL);
-	if (verdict == RLK_PENDING && strategy->resume)
+	if (verdict == RLK_PENDING)
 		verdict = rlk_take_back(asking);
 	else if (rlk_fault_passes(verdict))
 		rlk_end_transaction(asking,
@@ -356,8 +263,6 @@ static enum rlk_step not_sent(struct rlk_asking *asking)
 	if (code == ROWLOCK_ETIMEDOUT && asking->waiter->wish.try)
 		return rlk_end_with(asking,
 				    rlk_client_unsent_code(asking->client));
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return RLK_STEP_LATER; /* the loop sees why */
 	return rlk_failed(asking, code);
 }
 
@@ -436,7 +341,8 @@ static enum rlk_step ask_shared(struct rlk_asking *asking)
 	return rlk_granted(asking, asking->sent_ms);
 }
 
-enum rlk_step rlk_ask_here(struct rlk_asking *asking)
+/* Ask for a lease on the connection that is in line. */
+static enum rlk_step ask_here(struct rlk_asking *asking)
 {
 	const struct rlk_strategy *strategy = asking->name->strategy;
 	struct rlk_request request = rlk_next_request(asking);
@@ -458,8 +364,7 @@ enum rlk_step rlk_ensure_session(struct rlk_asking *asking)
 	int code = rlk_session_ensure(asking->client, asking->waiter, &id,
 				      &asking->error);
 
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED ||
-	    code == ROWLOCK_EBUSY)
+	if (code == ROWLOCK_EBUSY)
 		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
@@ -471,6 +376,17 @@ enum rlk_step rlk_ensure_session(struct rlk_asking *asking)
 	}
 	asking->hold->session = id;
 	return RLK_STEP_AGAIN;
+}
+
+static enum rlk_step ask_in_line(struct rlk_asking *asking)
+{
+	if (!asking->conn)
+		return rlk_doorbell_connect(asking);
+	if (!rlk_session_is_at(asking->client, asking->conn, &asking->error))
+		return RLK_STEP_LATER;
+	if (asking->spot.line == RLK_LINE_JOINS && !asking->spot.skips_line)
+		return rlk_doorbell_stand(asking);
+	return ask_here(asking);
 }
 
 static enum rlk_step ask_once(struct rlk_asking *asking)
@@ -494,44 +410,15 @@ static enum rlk_step ask_once(struct rlk_asking *asking)
 	/* The bell's waiter keeps it, even where others poll by now. */
 	return !asking->round_ms && (rlk_spot_had(asking) ||
 				     asking->spot.line == RLK_LINE_JOINS)
-		   ? rlk_doorbell_step(asking)
+		   ? ask_in_line(asking)
 		   : ask_shared(asking);
 }
 
 /* ----------------------------------------------------------------- loop */
 
-int rlk_asking_over(struct rlk_asking *asking)
-{
-	struct rlk_waiter *waiter = asking->waiter;
-	int code;
-
-	rlk_mutex_lock(&asking->client->mutex);
-	code = rlk_waiter_over_locked(waiter);
-	rlk_mutex_unlock(&asking->client->mutex);
-	if (!code && waiter->wish.try &&
-	    rlk_now(asking->client->clock) >= waiter->give_up_ms)
-		code = rlk_fail(&asking->error, ROWLOCK_EDB,
-				"%s gave no verdict within %" PRIu64
-				" ms; try again, or allow longer calls",
-				asking->client->server,
-				asking->client->call_timeout_ms);
-	return code;
-}
-
-/* The call ends without a grant and with a request in doubt: the chores delete
- * the row that it may have made. */
-static void give_up(struct rlk_asking *asking)
-{
-	if (!asking->code || !asking->doubt.unsure)
-		return;
-	rlk_mutex_lock(&asking->client->mutex);
-	rlk_hold_abandon_locked(asking->hold, NULL);
-	rlk_mutex_unlock(&asking->client->mutex);
-}
-
 static int explain(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 {
-	const struct rowlock *lock = asking->lock;
+	const struct rowlock *lock = asking->waiter->lock;
 	const struct rowlock_errinfo *error = &asking->error;
 	int code = asking->code;
 
@@ -584,7 +471,7 @@ int rlk_ask(struct rlk_asking *asking, struct rowlock_errinfo *reterr)
 			step = rlk_end_with(asking, 0);
 	}
 	rlk_note_turn(asking);
-	give_up(asking);
+	rlk_give_up(asking);
 	rlk_spot_leave(asking);
 	rlk_put_conn(asking);
 	return explain(asking, reterr);

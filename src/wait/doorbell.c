@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting on the bell of a name; asking.h has the drawing.
+ * Waiting on the bell of a name; spot.h has the drawing.
  *
  * A waiter that finds its lease held takes a connection of its own and stands
  * in the server's line for the name's bell, by one statement for its whole
@@ -69,7 +69,8 @@
 
 /* ----------------------------------------------------------------- busy */
 
-bool rlk_doorbell_busy(struct rowlock_client *client, const char *name)
+/* Did others want @name just now? Then all its acquires stand in line. */
+static bool is_busy(struct rowlock_client *client, const char *name)
 {
 	return rlk_now(client->clock) <
 	       client->busy_until_ms[rlk_busy_place(name)];
@@ -118,7 +119,7 @@ void rlk_doorbell_begin(struct rlk_asking *asking)
 {
 	asking->ask = RLK_ASK_FIRST;
 	if (rlk_doorbell_usable(asking) && !asking->name->strategy->of_names &&
-	    rlk_doorbell_busy(asking->client, asking->name->text))
+	    is_busy(asking->client, asking->name->text))
 		rlk_spot_move(asking, RLK_LINE_JOINS);
 }
 
@@ -135,7 +136,7 @@ static enum rlk_step refuse(struct rlk_asking *asking, const char *why)
 	return poll_instead(asking, "bells are refused");
 }
 
-static enum rlk_step get_conn(struct rlk_asking *asking)
+enum rlk_step rlk_doorbell_connect(struct rlk_asking *asking)
 {
 	struct rowlock_client *client = asking->client;
 	struct rlk_waiter *waiter = asking->waiter;
@@ -151,21 +152,11 @@ static enum rlk_step get_conn(struct rlk_asking *asking)
 	    &waiter->pool_waiter, &asking->conn, &asking->error);
 	if (code == ROWLOCK_EBUSY)
 		return poll_instead(asking, "all wait_connections are in use");
-	if (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)
-		return RLK_STEP_LATER;
 	if (code)
 		return rlk_failed(asking, code);
 	rlk_log(&client->log, ROWLOCK_LOG_DEBUG,
 		"'%s' (lease): waits on its bell", asking->name->text);
 	return RLK_STEP_AGAIN;
-}
-
-bool rlk_doorbell_is_silent(const struct rlk_asking *asking)
-{
-	const struct rowlock_client *client = asking->client;
-
-	return rlk_now(client->clock) - asking->spot.said_ms >=
-	       rlk_client_word_ms(client, RLK_BAY_BELL);
 }
 
 void rlk_doorbell_notice_end(struct rlk_asking *asking)
@@ -209,14 +200,6 @@ static int64_t look_at(const struct rlk_asking *asking, int64_t now)
 						       : asking->look.at_ms;
 }
 
-/* The server tells of the end of a row's holder, but not that it is an old
- * server. The holders of permits are the business of the first in line. */
-static bool looks(const struct rlk_asking *asking)
-{
-	return !asking->name->strategy->pins_connection &&
-	       !asking->name->strategy->counted;
-}
-
 /* Wait for the bell until the caller's time is up, or the next look is due. */
 static enum rlk_fault stand(struct rlk_asking *asking,
 			    struct rlk_bell_turn *ret_turn)
@@ -229,8 +212,9 @@ static enum rlk_fault stand(struct rlk_asking *asking,
 
 	if (!asking->look.at_ms)
 		asking->look.at_ms = rlk_after(now, LOOK_SOON_MS);
-	asking->look.at_ms = looks(asking) ? look_at(asking, now)
-					   : rlk_after(now, RLK_LOOK_MOST_MS);
+	asking->look.at_ms = asking->name->strategy->look
+				 ? look_at(asking, now)
+				 : rlk_after(now, RLK_LOOK_MOST_MS);
 	if (asking->look.at_ms < until)
 		until = asking->look.at_ms;
 	rlk_conn_set_until(asking->conn, until);
@@ -299,7 +283,8 @@ static enum rlk_step wait_for_bell(struct rlk_asking *asking)
 	enum rlk_fault fault = stand(asking, &turn);
 
 	/* The last look at a lease tells. */
-	if (!looks(asking) && (fault == RLK_DONE || fault == RLK_PENDING))
+	if (!asking->name->strategy->look &&
+	    (fault == RLK_DONE || fault == RLK_PENDING))
 		asking->error.code = 0;
 	switch (fault) {
 	case RLK_DONE:
@@ -452,21 +437,10 @@ enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking)
 		return refuse(asking, "there are no user-level locks");
 	step = wait_for_bell(asking);
 	if (asking->spot.line != RLK_LINE_STANDS ||
-	    rlk_doorbell_is_late(asking) || !looks(asking) ||
+	    rlk_doorbell_is_late(asking) || !asking->name->strategy->look ||
 	    rlk_now(asking->client->clock) < asking->look.at_ms)
 		return step;
 	return look(asking);
-}
-
-enum rlk_step rlk_doorbell_step(struct rlk_asking *asking)
-{
-	if (!asking->conn)
-		return get_conn(asking);
-	if (!rlk_session_is_at(asking->client, asking->conn, &asking->error))
-		return RLK_STEP_LATER;
-	if (asking->spot.line == RLK_LINE_JOINS && !asking->spot.skips_line)
-		return rlk_doorbell_stand(asking);
-	return rlk_ask_here(asking);
 }
 
 /* ---------------------------------------------------------------- release */

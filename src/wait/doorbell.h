@@ -7,7 +7,7 @@
  * the waiters.
  */
 
-#include "wait/asking.h"
+#include "wait/step.h"
 
 /** May it stand in line? Not a try, nor where bells do not reach all clients.
  */
@@ -25,17 +25,16 @@ void rlk_doorbell_begin(struct rlk_asking *asking);
 void rlk_doorbell_choose(struct rlk_asking *asking,
 			 const struct rlk_holder *holder);
 
-/** Did others want @name just now? Then all its acquires stand in line. */
-bool rlk_doorbell_busy(struct rowlock_client *client, const char *name);
+/** Others want @name: for a while all its acquires stand in line. */
 void rlk_doorbell_note_busy(struct rowlock_client *client, const char *name);
 
 /** Note that the name asked for is busy, now and when its hold is given back,
  *  however long that lasts. */
 void rlk_doorbell_note_wanted(struct rlk_asking *asking);
 
-/** The first in line polls with others if its holder will not ring. Is it time
- *  to ask on the bell's own connection, lest the server close it as idle? */
-bool rlk_doorbell_is_silent(const struct rlk_asking *asking);
+/** Get the connection on which a lease is waited for in line. It is kept as
+ *  long as it has the bell. */
+enum rlk_step rlk_doorbell_connect(struct rlk_asking *asking);
 
 /** If the connection has ended, or leads to an old server, stand in line
  *  again. */
@@ -44,11 +43,6 @@ void rlk_doorbell_notice_end(struct rlk_asking *asking);
 /** One step in line, on asking->conn, until the bell is got, the holder has to
  * be looked at, or the waiter has to go. */
 enum rlk_step rlk_doorbell_stand(struct rlk_asking *asking);
-
-/** One step of an asking for a lease that is in line: get a connection, stand
- * in line, or ask on that connection, which it keeps as long as it has the
- *  bell. */
-enum rlk_step rlk_doorbell_step(struct rlk_asking *asking);
 
 /** Give back the row of @hold on @conn, which has its bell, and @conn itself.
  *  As rlk_commit_release(). */

@@ -45,9 +45,9 @@ static bool begin_lease(struct rlk_asking *asking)
 	hold->wanted = asking->wanted;
 	rlk_hold_start_locked(hold);
 	/* Attach at once: a loss in the next moment must find its owner. */
-	rlk_lock_attach_locked(asking->lock, hold);
+	rlk_lock_attach_locked(asking->waiter->lock, hold);
 	if (asking->waiter->wish.count == 1 && !asking->waiter->refused)
-		asking->lock->slot = (uint16_t) hold->upkeep->slots[0];
+		asking->waiter->lock->slot = (uint16_t) hold->upkeep->slots[0];
 	/* A break that was seen while the answer was on its way may have hit
 	 * this very lease: the look that followed did not know it. */
 	if (session->breaks != asking->waiter->breaks) {
@@ -110,10 +110,10 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 	rlk_mutex_lock(&client->mutex);
 	hold->conn = TAKE_PTR(asking->conn);
 	rlk_hold_start_locked(hold);
-	rlk_lock_attach_locked(asking->lock, hold);
+	rlk_lock_attach_locked(asking->waiter->lock, hold);
 	error = rlk_deadline_watch_locked(client, hold->conn);
 	if (error) {
-		rlk_lock_detach_locked(asking->lock);
+		rlk_lock_detach_locked(asking->waiter->lock);
 		rlk_hold_lose_locked(hold, "its connection cannot be watched");
 	} else if (ended_meanwhile_locked(asking)) {
 		rlk_hold_lose_locked(hold, "its connection ended");
@@ -133,7 +133,7 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
  * given back. */
 static bool too_late(struct rlk_asking *asking)
 {
-	uint64_t max = asking->lock->max_hold_ms;
+	uint64_t max = asking->waiter->lock->max_hold_ms;
 	int64_t until;
 
 	if (max == 0)
@@ -152,9 +152,7 @@ static enum rlk_step give_back(struct rlk_asking *asking)
 	struct rlk_found found;
 
 	if (rlk_commit_release(asking->hold, &errand, &found, &asking->error)) {
-		rlk_mutex_lock(&asking->client->mutex);
-		rlk_hold_abandon_locked(asking->hold, NULL);
-		rlk_mutex_unlock(&asking->client->mutex);
+		asking->doubt.unsure = true;
 		return rlk_end_with(asking, ROWLOCK_ECONNECT);
 	}
 	asking->hold->attempt = rlk_random();

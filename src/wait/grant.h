@@ -4,7 +4,7 @@
 
 /* A grant of the server becomes a hold. */
 
-#include "wait/asking.h"
+#include "wait/step.h"
 
 /** The question sent at @t0 was granted; see grant.c. */
 enum rlk_step rlk_granted(struct rlk_asking *asking, int64_t t0);

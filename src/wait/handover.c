@@ -52,7 +52,7 @@ static struct rlk_waiter *next_in_line(const struct rlk_name *name)
 	struct rlk_waiter *waiter;
 
 	rlk_list_each (waiter, &name->waiters, node) {
-		if (waiter->asking || waiter->handed)
+		if (waiter->state != RLK_WAITER_STANDS || waiter->handed)
 			return NULL;
 		if (!rlk_waiter_over_locked(waiter))
 			return waiter;
@@ -81,9 +81,10 @@ static struct rlk_waiter *next_for_permits(const struct rlk_hold *hold)
 	rlk_list_each (waiter, &hold->name->waiters, node) {
 		bool leaves = waiter->handed || rlk_waiter_over_locked(waiter);
 
-		if (leaves || (waiter->asking && !waiter->refused))
+		if (leaves ||
+		    (waiter->state != RLK_WAITER_STANDS && !waiter->refused))
 			continue;
-		return (waiter->asking && !waiter->idle) ||
+		return waiter->state == RLK_WAITER_ASKS ||
 			       !is_alike(waiter, hold)
 			   ? NULL
 			   : waiter;

@@ -4,7 +4,7 @@
 
 /* The holder that a question has met. */
 
-#include "wait/asking.h"
+#include "wait/step.h"
 
 /** The longest time between two looks of a waiter in line. */
 #define RLK_LOOK_MOST_MS 20000

@@ -48,24 +48,6 @@ static int wait_turn_locked(struct rlk_waiter *waiter)
 	return waiter->handed ? 0 : rlk_waiter_over_locked(waiter);
 }
 
-int rlk_fail_waiting(const struct rowlock *lock, int code,
-		     struct rowlock_errinfo *reterr)
-{
-	bool counted = lock->name->strategy->counted;
-	const char *what = "the wait was canceled";
-
-	if (code == ROWLOCK_EBUSY)
-		what = counted ? "not so many permits are free"
-			       : "is held by another";
-	if (code == ROWLOCK_ETIMEDOUT)
-		what = counted ? "never were so many permits free"
-			       : "was held by others all the time";
-	if (code == ROWLOCK_ENOMEM)
-		what = "out of memory";
-	return rlk_fail(reterr, code, "acquire " RLK_LOCK_FORMAT ": %s",
-			RLK_LOCK_ARGS(lock), what);
-}
-
 /* Nobody is known to hold it. */
 static const char doubt[] =
     "whether another handle of this client has given it back is not known; end "
@@ -89,38 +71,6 @@ static int fail_turn_locked(const struct rlk_waiter *waiter, int code,
 			RLK_LOCK_ARGS(waiter->lock), what);
 }
 
-int rlk_fail_unknown(const struct rowlock *lock, bool unheard,
-		     struct rowlock_errinfo *reterr)
-{
-	return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
-			"acquire " RLK_LOCK_FORMAT ": not had in time; whether "
-			"others hold it is not known, as %s",
-			RLK_LOCK_ARGS(lock),
-			unheard ? "the server did not answer in the end"
-				: "its table was locked as a whole (ALTER "
-				  "TABLE, LOCK TABLES)");
-}
-
-struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter)
-{
-	const struct rowlock *lock = waiter->lock;
-	struct rlk_hold *hold = rlk_hold_new_locked(lock->name);
-
-	if (!hold)
-		return NULL;
-	hold->owner = waiter->owner;
-	if (((lock->name->strategy->pins_connection || lock->max_hold_ms) &&
-	     !rlk_hold_make_upkeep(hold)) ||
-	    (waiter->wish.count &&
-	     !rlk_hold_make_slots(hold, waiter->wish.count))) {
-		rlk_hold_put_locked(hold);
-		return NULL;
-	}
-	if (waiter->wish.count)
-		hold->upkeep->permits = waiter->wish.permits;
-	return hold;
-}
-
 /* The thread asks without the mutex; the line behind it stays as it is. */
 static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 {
@@ -129,7 +79,6 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 	struct rlk_asking asking = {
 		.client = client,
 		.name = lock->name,
-		.lock = lock,
 		.waiter = waiter,
 		.hold = rlk_make_hold_locked(waiter),
 		.guess = lock->slot,
@@ -139,7 +88,7 @@ static int ask_locked(struct rlk_waiter *waiter, struct rowlock_errinfo *reterr)
 	if (!asking.hold)
 		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
 	lock->slot = 0;
-	waiter->asking = true;
+	waiter->state = RLK_WAITER_ASKS;
 	rlk_mutex_unlock(&client->mutex);
 	code = waiter->wish.offer ? rlk_adopt_ask(&asking, reterr)
 				  : rlk_ask(&asking, reterr);

@@ -7,21 +7,6 @@
 #include "hold/handle.h"
 #include "strategy/offer.h"
 
-/** A new attempt of @waiter, with all the memory that a grant will need.
- *  Returns NULL if memory is out. */
-struct rlk_hold *rlk_make_hold_locked(const struct rlk_waiter *waiter);
-
-/** The error of a wait that ended with ROWLOCK_EBUSY, ROWLOCK_ETIMEDOUT or
- *  ROWLOCK_ECANCELED. */
-int rlk_fail_waiting(const struct rowlock *lock, int code,
-		     struct rowlock_errinfo *reterr);
-
-/** Write why nothing is known of a row that was not had in time, and return
- *  ROWLOCK_ETIMEDOUT. @unheard: no answer came in the end; else its table is
- *  locked as a whole. */
-int rlk_fail_unknown(const struct rowlock *lock, bool unheard,
-		     struct rowlock_errinfo *reterr);
-
 /** The core of rowlock_acquire(): see wait/line.c. If a token has to come with
  *  the grant, or readers have to leave, the hold is not shown yet. */
 int rlk_acquire(struct rowlock *lock, uint64_t wait_ms,

@@ -6,9 +6,9 @@
 #include "wait/pause.h"
 
 #include "base/random.h"
+#include "core/silence.h"
 #include "core/waiter.h"
 #include "group/commit.h"
-#include "wait/doorbell.h"
 #include "wait/handover.h"
 #include "wait/pleading.h"
 #include "wait/rounds.h"
@@ -37,7 +37,8 @@
 static bool has_its_own_way(const struct rlk_asking *asking)
 {
 	if (asking->spot.line == RLK_LINE_FRONT)
-		return rlk_doorbell_is_silent(asking);
+		return rlk_now(asking->client->clock) - asking->spot.said_ms >=
+		       rlk_silence_ms(rlk_conn_profile(asking->conn));
 	return asking->conn || asking->spot.line == RLK_LINE_JOINS;
 }
 
@@ -87,11 +88,12 @@ bool rlk_pause_until(struct rlk_asking *asking, int64_t at_ms, bool *ret_handed)
 	if (end_of(waiter) < at_ms)
 		at_ms = end_of(waiter);
 	/* A request in doubt must be cleared up first. */
-	waiter->idle = !asking->doubt.unsure;
+	if (!asking->doubt.unsure)
+		waiter->state = RLK_WAITER_RESTS;
 	while (!rlk_waiter_over_locked(waiter) && !waiter->freed &&
 	       !waiter->handed && rlk_now(asking->client->clock) < at_ms)
 		rlk_waiter_sleep_locked(waiter, at_ms);
-	waiter->idle = false;
+	waiter->state = RLK_WAITER_ASKS;
 	if (waiter->freed)
 		asking->delay_ms = 0;
 	woken = rlk_waiter_over_locked(waiter) || waiter->freed;

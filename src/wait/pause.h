@@ -4,7 +4,7 @@
 
 /* When the server is asked again. */
 
-#include "wait/asking.h"
+#include "wait/step.h"
 
 /** Sleep until it is time to ask again, or choose the round that the next
  *  question goes with: asking->round_ms. Ends early when the waiter has to go.

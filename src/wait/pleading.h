@@ -4,7 +4,7 @@
 
 /* The first in line for permits waits for a release; see pleading.c. */
 
-#include "wait/asking.h"
+#include "wait/step.h"
 
 /** Shall it plead now, instead of a pause before it asks again? */
 bool rlk_may_plead(const struct rlk_asking *asking);

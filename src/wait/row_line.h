@@ -4,7 +4,7 @@
 
 /* Waiting for a row: in its own queue, and in the server's line. */
 
-#include "wait/asking.h"
+#include "wait/step.h"
 
 /** The asking begins: how to ask first, and whether to join the line at once.
  */

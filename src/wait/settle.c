@@ -16,16 +16,16 @@
  * An attempt is also abandoned if the server is away for longer than the
  * waiter's time: the chores end the session, and delete the row of this attempt
  * only.
+ *
+ * A waiter keeps its attempt from the list of the chores, and ends the session
+ * itself, as long as it can use the outcome: it waits for that.
  */
 #include "wait/settle.h"
 
 #include "base/error.h"
 #include "core/call.h"
-#include "core/overrun.h"
 #include "core/waiter.h"
-#include "db/conn_fence.h"
 #include "db/lend.h"
-#include "wait/line.h"
 
 /* Between two tries to end a session. */
 #define REST_MS 20
@@ -38,14 +38,13 @@ void rlk_fail_abandoned(struct rlk_asking *asking)
 				   "back: ");
 }
 
-static enum rlk_step abandon(struct rlk_asking *asking,
-			     const struct rlk_mark *mark)
+void rlk_give_up(struct rlk_asking *asking)
 {
+	if (!asking->code || !asking->doubt.unsure)
+		return;
 	rlk_mutex_lock(&asking->client->mutex);
-	rlk_hold_abandon_locked(asking->hold, mark);
+	rlk_hold_abandon_locked(asking->hold, &asking->doubt.mark);
 	rlk_mutex_unlock(&asking->client->mutex);
-	rlk_fail_abandoned(asking);
-	return RLK_STEP_END;
 }
 
 /* May the waiter go on? Sleeps first, so as not to ask an absent server in a
@@ -63,20 +62,11 @@ static bool rest(struct rlk_asking *asking, uint64_t ms)
 	return !waiter->canceled;
 }
 
-static enum rlk_fault end_session(struct rlk_asking *asking,
-				  const struct rlk_mark *mark)
+static enum rlk_fault end_session(struct rlk_asking *asking)
 {
-	struct rowlock_client *client = asking->client;
-	struct rlk_conn *conn;
-	enum rlk_fault fault;
-
-	if (rlk_pool_get(client->pool, RLK_BAY_CONTROL,
-			 rlk_waiter_io_until(asking->waiter), true,
-			 &asking->waiter->pool_waiter, &conn, &asking->error))
-		return RLK_FAILED;
-	fault = rlk_conn_fence(conn, mark, RLK_NEVER, &asking->error);
-	rlk_pool_put(client->pool, conn);
-	return fault;
+	return rlk_client_fence(asking->client, &asking->doubt.mark,
+				rlk_waiter_io_until(asking->waiter), true,
+				&asking->waiter->pool_waiter);
 }
 
 /* Delete the row if it has come; the chores repeat it while it may come. */
@@ -98,8 +88,7 @@ static void remove_row(struct rlk_asking *asking,
 }
 
 /* Abandon the attempt and go on with a new one. */
-static enum rlk_step begin_anew(struct rlk_asking *asking,
-				const struct rlk_mark *mark)
+static enum rlk_step begin_anew(struct rlk_asking *asking)
 {
 	struct rlk_request request = rlk_hold_request(asking->hold);
 	struct rlk_hold *old = asking->hold;
@@ -107,10 +96,12 @@ static enum rlk_step begin_anew(struct rlk_asking *asking,
 
 	rlk_mutex_lock(&asking->client->mutex);
 	next = rlk_make_hold_locked(asking->waiter);
-	rlk_hold_abandon_locked(old, mark);
+	rlk_hold_abandon_locked(old, &asking->doubt.mark);
 	if (next)
 		asking->hold = next;
 	rlk_mutex_unlock(&asking->client->mutex);
+	asking->doubt.unsure = false;
+	asking->doubt.mark.id = 0;
 	rlk_fail_abandoned(asking);
 	if (!next)
 		return RLK_STEP_END;
@@ -127,21 +118,23 @@ enum rlk_step rlk_settle(struct rlk_asking *asking)
 {
 	int64_t until = rlk_client_call_until(asking->client);
 	enum rlk_fault fault;
-	struct rlk_mark mark;
 
+	asking->doubt.unsure = true;
 	if (asking->conn)
 		rlk_conn_mark(asking->conn, &asking->doubt.mark);
-	mark = asking->doubt.mark;
 	rlk_spot_discard(asking);
-	while ((fault = end_session(asking, &mark))) {
+	while ((fault = end_session(asking))) {
 		bool reaches = fault != RLK_REFUSED && fault != RLK_PENDING &&
 			       rlk_now(asking->client->clock) < until;
 
-		if (!rest(asking, reaches ? REST_MS : 0))
-			return abandon(asking, &mark);
+		if (!rest(asking, reaches ? REST_MS : 0)) {
+			rlk_fail_abandoned(asking);
+			return RLK_STEP_END;
+		}
 		if (!reaches)
-			return begin_anew(asking, &mark);
+			return begin_anew(asking);
 	}
+	asking->doubt.mark.id = 0;
 	if (asking->ask == RLK_ASK_AGAIN)
 		asking->ask = RLK_ASK_FIRST;
 	return RLK_STEP_AGAIN;
@@ -157,19 +150,6 @@ void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms)
 	if (asking->name->strategy->release(asking->conn, &request, &found,
 					    &error))
 		rlk_spot_discard(asking);
-}
-
-int64_t rlk_interrupt_wait(struct rlk_asking *asking)
-{
-	int64_t until =
-	    rlk_after(rlk_now(asking->client->clock), RLK_OVERRUN_TAKE_BACK_MS);
-	int64_t last = rlk_after(asking->waiter->until_ms, RLK_OVERRUN_MS);
-
-	if (last < until)
-		until = last;
-	rlk_client_kill_query(asking->client, asking->conn, until);
-	rlk_conn_set_until(asking->conn, until);
-	return until;
 }
 
 enum rlk_fault rlk_take_back(struct rlk_asking *asking)

@@ -2,7 +2,7 @@
 #ifndef RLK_WAIT_SETTLE_H
 #define RLK_WAIT_SETTLE_H
 
-#include "wait/asking.h"
+#include "wait/step.h"
 
 /**
  * No answer came on @asking->conn, or, if that is NULL, on the session of
@@ -10,10 +10,16 @@
  * server, so that the request cannot be executed any more; the attempt then
  * finds its outcome. Blocks up to the waiter's time. Returns RLK_STEP_AGAIN if
  * the request is over for good: ask again; RLK_STEP_LATER if its outcome is
- * unknown: ask as another attempt; RLK_STEP_END if the time is up: the chores
- * go on, and asking->error is set.
+ * unknown: ask as another attempt; RLK_STEP_END if the time is up, and
+ * asking->error is set. Whether the present attempt may have left a row is
+ * asking->doubt.unsure.
  */
 enum rlk_step rlk_settle(struct rlk_asking *asking);
+
+/** The call ends. If it ends without a grant and with a request in doubt, give
+ *  that to the chores: they end its session, and delete the row that it may
+ *  have made. */
+void rlk_give_up(struct rlk_asking *asking);
 
 /** Set asking->error for an acquire whose request is abandoned. */
 void rlk_fail_abandoned(struct rlk_asking *asking);
@@ -31,10 +37,5 @@ enum rlk_fault rlk_take_back(struct rlk_asking *asking);
  * would stay locked beside the next one.
  */
 void rlk_end_transaction(struct rlk_asking *asking, int64_t until_ms);
-
-/** Interrupt, by KILL QUERY, the statement that waits on asking->conn, at the
- *  deadline or a cancel. Returns the time until which its end can be waited
- *  for, which is also set for the connection. */
-int64_t rlk_interrupt_wait(struct rlk_asking *asking);
 
 #endif

@@ -12,8 +12,7 @@
 #include "core/call.h"
 #include "core/overrun.h"
 #include "db/lend.h"
-#include "wait/asking.h"
-#include "wait/settle.h"
+#include "wait/step.h"
 
 #include <assert.h>
 

@@ -41,6 +41,7 @@ static struct rlk_strategy permits(void)
 
 	counted.many = true;
 	counted.counted = true;
+	counted.look = NULL;
 	counted.batch = NULL;
 	counted.acquire = ask_behind_the_line;
 	return counted;

@@ -134,9 +134,9 @@ FAKE("a waiter who asks is not handed it as well")
 	struct rlk_hold *hold = s.held->hold;
 
 	rlk_mutex_lock(&s.client->mutex);
-	s.bobs->waiter->asking = true;
+	s.bobs->waiter->state = RLK_WAITER_ASKS;
 	waker = rlk_hand_over_locked(hold, s.held);
-	s.bobs->waiter->asking = false;
+	s.bobs->waiter->state = RLK_WAITER_STANDS;
 	rlk_mutex_unlock(&s.client->mutex);
 	assert_null(waker);
 	release_to_bob(&s);

@@ -30,6 +30,7 @@ static struct scene scene(void)
 	scene.client = fake_client_with(&client);
 	scene.strategy.many = true;
 	scene.strategy.counted = true;
+	scene.strategy.look = NULL;
 	/* They ask again and again, as the first in line does. */
 	scene.strategy.bells = false;
 	scene.strategy.batch = NULL;
@@ -85,7 +86,7 @@ static bool is_idle(void *arg)
 	bool idle;
 
 	rlk_mutex_lock(&client->mutex);
-	idle = lock->waiter && lock->waiter->idle;
+	idle = lock->waiter && lock->waiter->state == RLK_WAITER_RESTS;
 	rlk_mutex_unlock(&client->mutex);
 	return idle;
 }

@@ -30,6 +30,7 @@ static void begin_as(struct scene *s, struct rowlock_client *client,
 	s->strategy = *rlk_strategy(ROWLOCK_LEASE);
 	s->strategy.many = true;
 	s->strategy.counted = true;
+	s->strategy.look = NULL;
 	s->bob = (struct one){ .client = client, .person = fake_person() };
 	options.flags = ROWLOCK_OWNER_HANDLE;
 	assert_ok(rlk_lock_make(s->bob.client, "job", &s->strategy, &options,
