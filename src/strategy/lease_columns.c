@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The columns of leases, as statements take and give them, alone and in a
- * batch.
+ * See lease_columns.h: alone and in a batch.
  */
+#include "strategy/lease_columns.h"
+
 #include "strategy/bell.h"
-#include "strategy/lease_private.h"
 
 struct rlk_value rlk_lease_max_us(const struct rlk_request *request)
 {
