@@ -270,7 +270,7 @@ static void drop_abandoned(struct rowlock_client *client)
 		rlk_list_remove(&hold->node);
 		if (hold->orphan)
 			rlk_owner_end_log(hold);
-		rlk_pool_discard(client->pool, TAKE_PTR(hold->conn));
+		rlk_pool_discard(client->pool, rlk_hold_take_conn(hold));
 		rlk_hold_put_locked(hold);
 	}
 }

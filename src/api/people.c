@@ -346,7 +346,7 @@ static bool lose_own(struct rowlock_client *client,
 	/* One that is being released is almost over. */
 	if (!strategy->pins_connection || !hold || hold->state != RLK_HOLD_HELD)
 		return false;
-	rlk_conn_mark(hold->conn, ret_mark);
+	rlk_conn_mark(rlk_hold_conn(hold), ret_mark);
 	rlk_hold_lose_locked(hold, "it was broken by hand");
 	return true;
 }

@@ -49,10 +49,10 @@ static struct rlk_conn *take_bell(struct rlk_hold *hold)
 {
 	_guard_ struct rlk_mutex *guard = rlk_guard(&hold->name->client->mutex);
 
-	if (!hold->conn || hold->conn_busy)
+	if (!rlk_hold_conn(hold) || hold->conn_busy)
 		return NULL;
 	rlk_pinger_forget_locked(hold);
-	return TAKE_PTR(hold->conn);
+	return rlk_hold_take_conn(hold);
 }
 
 /* As take_bell(), but a connection retired by a change of server is closed, and
@@ -239,7 +239,7 @@ static int release_pinned(struct rowlock *lock, struct rlk_hold *hold,
 
 	rlk_mutex_lock(&client->mutex);
 	if (rlk_hold_take_conn_locked(hold, until)) {
-		conn = TAKE_PTR(hold->conn);
+		conn = rlk_hold_take_conn(hold);
 		rlk_hold_put_conn_locked(hold);
 	}
 	rlk_mutex_unlock(&client->mutex);

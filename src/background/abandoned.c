@@ -178,14 +178,14 @@ static struct rlk_conn *lost_conn_locked(struct rowlock_client *client)
 
 	rlk_list_each (hold, &client->abandoned, node) {
 		/* A thread that uses it gives it back, and wakes us. */
-		if (!hold->conn || hold->conn_busy)
+		if (!rlk_hold_conn(hold) || hold->conn_busy)
 			continue;
 		/* Closing a bell's connection lets the bell go, soon enough. */
 		if (hold->name->strategy->pins_connection) {
-			rlk_conn_mark(hold->conn, &mark);
+			rlk_conn_mark(rlk_hold_conn(hold), &mark);
 			rlk_hold_mark_locked(hold, &mark);
 		}
-		return TAKE_PTR(hold->conn);
+		return rlk_hold_take_conn(hold);
 	}
 	return NULL;
 }
@@ -251,7 +251,7 @@ void rlk_abandoned_clear(struct rowlock_client *client, int64_t *next_ms)
 		cleared = clear(client, hold);
 		rlk_mutex_lock(&client->mutex);
 		/* One whose connection is still in use stays as well. */
-		if (cleared == RLK_DONE && !hold->conn)
+		if (cleared == RLK_DONE && !rlk_hold_conn(hold))
 			rlk_hold_cleared_locked(hold);
 		else
 			rlk_list_append(&failed, node);

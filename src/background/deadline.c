@@ -38,8 +38,9 @@ static void conns_ended_locked(struct rowlock_client *client, uint64_t *notes,
 
 	qsort(notes, count, sizeof(*notes), compare);
 	rlk_list_each (hold, &client->row_holds, node) {
-		if (!hold->conn || !bsearch(rlk_conn_note(hold->conn), notes,
-					    count, sizeof(*notes), compare))
+		if (!rlk_hold_conn(hold) ||
+		    !bsearch(rlk_conn_note(rlk_hold_conn(hold)), notes, count,
+			     sizeof(*notes), compare))
 			continue;
 		found++;
 		rlk_hold_lose_locked(hold, "its connection ended");

@@ -66,7 +66,7 @@ static struct rlk_conn *bell_ponged_locked(struct rlk_hold *hold, bool answered)
 {
 	/* A hold given up meanwhile has left its connection to us. */
 	if (!answered || hold->state != RLK_HOLD_HELD)
-		return TAKE_PTR(hold->conn);
+		return rlk_hold_take_conn(hold);
 	rlk_pinger_plan_locked(hold, rlk_now(hold->name->client->clock));
 	return NULL;
 }
@@ -96,7 +96,7 @@ static void unwatch(struct rlk_hold *hold)
 	struct epoll_event event = { .events = 0 };
 
 	epoll_ctl(hold->name->client->pongs, EPOLL_CTL_DEL,
-		  rlk_conn_fd(hold->conn), &event);
+		  rlk_conn_fd(rlk_hold_conn(hold)), &event);
 }
 
 /* The first one has the server keep the connection for longer. */
@@ -106,9 +106,9 @@ static enum rlk_fault ping_bell(struct rlk_hold *hold,
 	const struct rowlock_client *client = hold->name->client;
 	unsigned int long_s = client->bays[RLK_BAY_ASIDE].profile.idle_s;
 
-	return rlk_conn_profile(hold->conn)->idle_s == long_s
-		   ? rlk_conn_ping(hold->conn, reterr)
-		   : rlk_conn_keep(hold->conn, long_s, reterr);
+	return rlk_conn_profile(rlk_hold_conn(hold))->idle_s == long_s
+		   ? rlk_conn_ping(rlk_hold_conn(hold), reterr)
+		   : rlk_conn_keep(rlk_hold_conn(hold), long_s, reterr);
 }
 
 /* Send a ping without blocking. A connection at rest has nothing unsent, so its
@@ -122,14 +122,14 @@ static void send_ping(struct rlk_hold *hold)
 	bool found;
 
 	/* A bell on an old server wakes no waiter. */
-	if (bell && rlk_conn_retired(hold->conn)) {
+	if (bell && rlk_conn_retired(rlk_hold_conn(hold))) {
 		end(hold, false);
 		return;
 	}
-	rlk_conn_set_until(hold->conn, hold->upkeep->pinged_ms);
+	rlk_conn_set_until(rlk_hold_conn(hold), hold->upkeep->pinged_ms);
 	fault = bell ? ping_bell(hold, &error)
-		     : hold->name->strategy->confirm(hold->conn, &request,
-						     &found, &error);
+		     : hold->name->strategy->confirm(rlk_hold_conn(hold),
+						     &request, &found, &error);
 	if (fault == RLK_PENDING)
 		rlk_pinger_watch(hold);
 	else
@@ -144,7 +144,7 @@ static void look(struct rlk_hold *hold, bool last)
 	enum rlk_fault fault;
 
 	unwatch(hold);
-	fault = rlk_stmt_resume(hold->conn, &reply, &error);
+	fault = rlk_stmt_resume(rlk_hold_conn(hold), &reply, &error);
 	if (fault == RLK_PENDING && !last)
 		rlk_pinger_watch(hold);
 	else

@@ -112,7 +112,7 @@ void rlk_hold_put_locked(struct rlk_hold *hold)
 	assert(!hold->upkeep || !hold->upkeep->alarm.set);
 	assert(!hold->upkeep || !hold->upkeep->ping.set);
 	assert(rlk_list_empty(&hold->node));
-	assert(!hold->handles && !hold->conn);
+	assert(!hold->handles && !rlk_hold_conn(hold));
 	rlk_names_put(&hold->name->client->names, hold->name);
 	if (hold->upkeep)
 		free(hold->upkeep->slots);
@@ -231,7 +231,7 @@ void rlk_hold_kept_locked(struct rlk_hold *hold)
 
 void rlk_hold_keep_bell_locked(struct rlk_hold *hold, struct rlk_conn *conn)
 {
-	hold->conn = conn;
+	hold->upkeep->conn = conn;
 	rlk_pinger_plan_locked(hold, rlk_now(hold->name->client->clock));
 }
 
@@ -474,7 +474,7 @@ bool rlk_hold_take_conn_locked(struct rlk_hold *hold, int64_t until_ms)
 	/* A lost hold belongs to the chores. */
 	if (hold->state != RLK_HOLD_HELD && hold->state != RLK_HOLD_RELEASING)
 		return false;
-	if (hold->conn_busy || !hold->conn)
+	if (hold->conn_busy || !rlk_hold_conn(hold))
 		return false;
 	hold->conn_busy = true;
 	return true;

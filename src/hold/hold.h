@@ -65,13 +65,14 @@ struct rlk_upkeep {
 	int64_t idle_until_ms; /* row: of the idle timeout; else RLK_NEVER */
 	struct rlk_hold_keep keep;
 	struct rlk_alarm alarm; /* at the earliest of the three */
-	struct rlk_alarm ping;  /* client->pings: when hold->conn is to be
+	struct rlk_conn *conn;  /* row: its own; lease: that has its bell */
+	struct rlk_alarm ping;  /* client->pings: when conn is to be
 				   pinged, or a ping is to be given up */
 	int64_t pinged_ms;      /* when the ping under way was sent */
 	bool pinging;           /* one is under way; conn_busy is set */
 	bool passed_over;       /* a later statement on another connection was
 				   answered before it */
-	struct rlk_list waits;  /* threads that want hold->conn */
+	struct rlk_list waits;  /* threads that want conn */
 	struct rlk_mark mark;   /* ABANDONED: a session to end; id 0: none */
 	int64_t marked_ms;      /* no statement since then on that */
 	unsigned int count;     /* of permits; 0 for other locks, */
@@ -131,9 +132,21 @@ struct rlk_hold {
 	struct rlk_list node;      /* session.holds, row_holds or abandoned */
 	struct rowlock *handles;   /* to be notified; the last first */
 	const char *reason;        /* why it was lost; static */
-	struct rlk_conn *conn;     /* row: its own; lease: that has its bell */
 	struct rlk_upkeep *upkeep; /* NULL: none */
 };
+
+/** Its connection, or NULL: of a row its own, of a lease the one that has its
+ *  bell. */
+static inline struct rlk_conn *rlk_hold_conn(const struct rlk_hold *hold)
+{
+	return hold->upkeep ? hold->upkeep->conn : NULL;
+}
+
+/** The same, which is the caller's from then on. */
+static inline struct rlk_conn *rlk_hold_take_conn(struct rlk_hold *hold)
+{
+	return hold->upkeep ? TAKE_PTR(hold->upkeep->conn) : NULL;
+}
 
 /** Made before its request, so that a grant never lacks memory. */
 struct rlk_hold *rlk_hold_new_locked(struct rlk_name *name);

@@ -19,7 +19,7 @@ uint64_t rlk_ping_ms(const struct rlk_hold *hold)
 
 	if (hold->name->strategy->pins_connection)
 		return client->row_idle_ms / RLK_SIGNS_OF_LIFE;
-	return (uint64_t) rlk_silence_ms(rlk_conn_profile(hold->conn));
+	return (uint64_t) rlk_silence_ms(rlk_conn_profile(rlk_hold_conn(hold)));
 }
 
 static void plan_at_locked(struct rlk_hold *hold, int64_t next)
@@ -55,7 +55,7 @@ void rlk_pinger_watch(struct rlk_hold *hold)
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = hold };
 
 	epoll_ctl(hold->name->client->pongs, EPOLL_CTL_ADD,
-		  rlk_conn_fd(hold->conn), &event);
+		  rlk_conn_fd(rlk_hold_conn(hold)), &event);
 }
 
 /* The caller's time is up: the ping that it has sent at @t0 is the pinger's,
@@ -79,9 +79,9 @@ bool rlk_ping(struct rlk_hold *hold, int64_t until_ms)
 	enum rlk_fault fault;
 	bool found;
 
-	rlk_conn_set_until(hold->conn, until_ms);
-	fault =
-	    hold->name->strategy->confirm(hold->conn, &request, &found, &error);
+	rlk_conn_set_until(rlk_hold_conn(hold), until_ms);
+	fault = hold->name->strategy->confirm(rlk_hold_conn(hold), &request,
+					      &found, &error);
 	rlk_mutex_lock(&client->mutex);
 	if (fault == RLK_PENDING && hold->state == RLK_HOLD_HELD) {
 		go_on_locked(hold, t0);

@@ -92,7 +92,7 @@ static int64_t refresh_row(struct rlk_asking *asking, int64_t t0)
 static bool ended_meanwhile_locked(const struct rlk_asking *asking)
 {
 	return asking->client->stray_ends != asking->stray_ends &&
-	       !rlk_conn_alive(asking->hold->conn);
+	       !rlk_conn_alive(rlk_hold_conn(asking->hold));
 }
 
 static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
@@ -108,10 +108,10 @@ static enum rlk_step begin_row(struct rlk_asking *asking, int64_t t0)
 		return rlk_failed(asking, ROWLOCK_ECONNECT);
 	}
 	rlk_mutex_lock(&client->mutex);
-	hold->conn = TAKE_PTR(asking->conn);
+	hold->upkeep->conn = TAKE_PTR(asking->conn);
 	rlk_hold_start_locked(hold);
 	rlk_lock_attach_locked(asking->waiter->lock, hold);
-	error = rlk_deadline_watch_locked(client, hold->conn);
+	error = rlk_deadline_watch_locked(client, rlk_hold_conn(hold));
 	if (error) {
 		rlk_lock_detach_locked(asking->waiter->lock);
 		rlk_hold_lose_locked(hold, "its connection cannot be watched");

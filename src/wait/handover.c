@@ -32,7 +32,7 @@ static bool is_doubtful(const struct rlk_hold *hold)
 		return hold->suspect || hold->name->client->look_breaks;
 	/* A thread that uses the connection will see its end; else the socket
 	 * tells, before the deadline thread gets the mutex. */
-	return !hold->conn_busy && !rlk_conn_alive(hold->conn);
+	return !hold->conn_busy && !rlk_conn_alive(rlk_hold_conn(hold));
 }
 
 static bool turn_is_over(const struct rlk_hold *hold)

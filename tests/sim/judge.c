@@ -109,7 +109,7 @@ static struct sim_grant *grant_behind(const struct sim_grant *grant)
 /* Its connection has ended in the server, and that is not known here yet. */
 static bool row_end_unknown(const struct sim_grant *grant)
 {
-	const struct rlk_conn *conn = grant->hold->conn;
+	const struct rlk_conn *conn = rlk_hold_conn(grant->hold);
 	const struct sim_session *session;
 	int64_t delay = sim_proc_delay(grant->proc);
 
@@ -244,7 +244,7 @@ static void drop(struct sim_grant *grant)
 
 static uint64_t serial_of(const struct sim_grant *grant)
 {
-	const struct rlk_conn *conn = grant->hold->conn;
+	const struct rlk_conn *conn = rlk_hold_conn(grant->hold);
 
 	if (!sim_grant_is_row(grant))
 		return sim_lease_serial(grant->kind, grant->name,
@@ -516,7 +516,7 @@ static int64_t safe_until(const struct sim_grant *grant)
 	const struct sim_lease *lease =
 	    sim_lease_by(grant->kind, grant->name, grant->attempt);
 	const struct sim_session_row *row;
-	const struct rlk_conn *conn = grant->hold->conn;
+	const struct rlk_conn *conn = rlk_hold_conn(grant->hold);
 	int64_t until = INT64_MAX;
 
 	if (sim_grant_is_row(grant)) {

@@ -51,7 +51,7 @@ static void lock_all(struct street *street, struct rowlock_client *client)
 
 static void silence(const struct rowlock *lock)
 {
-	const struct rlk_conn *conn = lock->hold->conn;
+	const struct rlk_conn *conn = rlk_hold_conn(lock->hold);
 
 	((const struct sim_conn *) (const void *) conn)->session->silent = true;
 }

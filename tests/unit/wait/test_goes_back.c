@@ -357,7 +357,7 @@ FAKE("a row whose connection has ended does not pass")
 	struct rlk_waker *waker;
 
 	rlk_mutex_lock(&s.client->mutex);
-	shutdown(rlk_conn_fd(hold->conn), SHUT_RD);
+	shutdown(rlk_conn_fd(rlk_hold_conn(hold)), SHUT_RD);
 	waker = rlk_hand_over_locked(hold, s.held);
 	rlk_mutex_unlock(&s.client->mutex);
 	assert_null(waker);
