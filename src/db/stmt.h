@@ -116,7 +116,9 @@ enum rlk_fault rlk_stmt_each(struct rlk_conn *conn,
 			     void *arg, struct rowlock_errinfo *reterr);
 
 /** Run @sql as it is, without preparing it; a result is read and dropped. For
- *  what cannot be prepared or is used once (BEGIN, COMMIT, KILL, SET). */
+ *  what cannot be prepared or is used once (BEGIN, COMMIT, KILL, SET).
+ *  RLK_PENDING, no answer so far, leaves @reterr as it was: go on by
+ *  rlk_stmt_resume(), or end it by rlk_stmt_give_up(). */
 enum rlk_fault rlk_stmt_text(struct rlk_conn *conn, const char *sql,
 			     struct rowlock_errinfo *reterr);
 

@@ -70,6 +70,13 @@ class Batch(ToolTest):
              ["lease", "stock", "lock", "kept", "5.0s", "8m20s", "-", "job[42]@db7"]])
         self.assertEqual(self.err, "")
 
+    def test_a_state_of_a_newer_library_is_unknown(self):
+        self.fake.answers["list"] = [hold("new", 99999999), *SIX, "reply 0"]
+        shown = self.print_once("--sort=state")
+        self.assertEqual(names(shown)[-1], "new")
+        self.assertRegex(shown, r" new +lock +unknown ")
+        self.assertTrue(shown.startswith("2 held, 1 dead, 1 kept,"))
+
     def test_it_is_sorted_as_asked(self):
         for sort, want in (("name", "cron/a cron/b import stock"),
                            ("state", "cron/a stock cron/b import"),

@@ -63,7 +63,9 @@ static int see_hold(const struct rowlock_entry *entry, void *arg)
 		return 0;
 	if (keep(entry, &reading->holds, reading))
 		return 1;
-	reading->states[entry->state]++;
+	/* A newer library may have more states. */
+	if ((size_t) entry->state < RLK_ARRAY_SIZE(reading->states))
+		reading->states[entry->state]++;
 	return 0;
 }
 
@@ -177,7 +179,9 @@ static uint64_t rank_of(const struct row *row, enum rows_sort sort)
 
 	switch (sort) {
 	case ROWS_BY_STATE:
-		return states[entry->state];
+		return (size_t) entry->state < RLK_ARRAY_SIZE(states)
+			   ? states[entry->state]
+			   : states[ROWLOCK_STATE_UNKNOWN];
 	case ROWS_BY_HELD:
 		return *entry->acquired_at ? UINT64_MAX - 1 - entry->held_ms
 					   : UINT64_MAX;
