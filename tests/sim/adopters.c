@@ -147,6 +147,7 @@ bool sim_adopter_gives(struct sim_thread *thread, struct sim_handle *handle)
 	wait_for_adopter();
 	/* Its client ends, and leaves it to whoever has the string. */
 	if (!sim_world.ending && sim_app_leaves(thread->app)) {
+		thread->app->exports = true;
 		sim_judge_released(handle->lock, 0);
 		return true;
 	}

@@ -198,6 +198,7 @@ static void run(void *arg)
 	sim_observe(app);
 	app->proc = sim_self->proc;
 	app->leaves_us = INT64_MAX;
+	app->exports = false;
 	if (sim_below(3) == 0)
 		app->leaves_us = sim_now + sim_between(0, 5000000);
 	sim_sleep(sim_between(0, 20000));
@@ -209,7 +210,7 @@ static void run(void *arg)
 		join_threads(app);
 	}
 	/* One that leaves in the course makes room for another. */
-	while (sim_world.ending && !closing) {
+	while (sim_world.ending && !closing && !app->exports) {
 		app->resting = true;
 		sim_sleep(5000);
 	}

@@ -51,6 +51,7 @@ struct sim_app {
 	unsigned int thread_count;
 	struct sim_event birth;
 	int64_t leaves_us; /* it ends then, of its own will */
+	bool exports;      /* a lease that only its end lets go of */
 	bool resting;      /* its threads have ended, at the world's end */
 	bool gone;
 };
