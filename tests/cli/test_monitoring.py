@@ -48,6 +48,14 @@ class Monitoring(unittest.TestCase):
         for column in re.findall(r"\b(strategy|kind|state|holds|oldest_held_s)\b", query):
             self.assertRegex(view, rf"\b{column}\b")
 
+    def test_no_view_reads_another_view(self):
+        # Where its account is not there a dump with such a one cannot be read.
+        views = dict(re.findall(r"VIEW (\w+) AS(.*?);", read("sql", "schema", "0008.sql"),
+                                re.S))
+        self.assertEqual(sorted(views), ["job_status", "lock_status", "lock_summary"])
+        for text in views.values():
+            self.assertNotRegex(text, "|".join(views))
+
     def test_the_rules_alert_as_they_should(self):
         if not shutil.which("promtool"):
             self.skipTest("no promtool")
