@@ -35,6 +35,7 @@ void rlk_spot_move(struct rlk_asking *asking, enum rlk_line to)
 	};
 
 	assert(to == asking->spot.line || allowed[asking->spot.line][to]);
+	(void) allowed;
 	asking->spot.line = to;
 }
 
