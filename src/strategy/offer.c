@@ -76,7 +76,6 @@ static const struct rlk_stmt_def look = {
 static enum rlk_fault find_out(struct rlk_conn *conn,
 			       const struct rlk_request *request,
 			       const struct rlk_offer *offer,
-			       enum rlk_fault *ret_verdict,
 			       struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = {
@@ -86,24 +85,22 @@ static enum rlk_fault find_out(struct rlk_conn *conn,
 	};
 	struct rlk_reply reply;
 	enum rlk_fault fault =
-	    rlk_stmt_run(conn, &look, params, &reply, reterr);
+	    rlk_sure_look(conn, &look, params, &reply, reterr);
 	const struct rlk_value *row = reply.columns;
 
 	if (fault)
 		return fault;
 	if (!reply.has_row)
-		*ret_verdict = RLK_ABSENT;
-	else if (row[0].u64 == request->attempt)
-		*ret_verdict = RLK_DONE; /* by an earlier sending */
-	else if (row[2].u64)
-		*ret_verdict = RLK_ABSENT; /* it is dead */
-	else if (row[0].u64 != offer->attempt || row[1].u64 != offer->session)
-		*ret_verdict = RLK_HELD;
-	else if (row[3].u64)
-		*ret_verdict = RLK_CONFLICT; /* our own session was evicted */
-	else
-		return rlk_sure_fail(conn, look.label, reterr);
-	return RLK_DONE;
+		return RLK_ABSENT;
+	if (row[0].u64 == request->attempt)
+		return RLK_DONE; /* by an earlier sending */
+	if (row[2].u64)
+		return RLK_ABSENT; /* it is dead */
+	if (row[0].u64 != offer->attempt || row[1].u64 != offer->session)
+		return RLK_HELD;
+	if (row[3].u64)
+		return RLK_CONFLICT; /* our own session was evicted */
+	return rlk_sure_fail(conn, look.label, reterr);
 }
 
 static enum rlk_fault update(struct rlk_conn *conn,
@@ -138,19 +135,11 @@ enum rlk_fault rlk_offer_adopt(struct rlk_conn *conn,
 			       const struct rlk_offer *offer,
 			       struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault verdict = RLK_DONE;
 	struct rlk_reply reply;
 	enum rlk_fault fault = update(conn, request, offer, &reply, reterr);
 
-	if (!fault && !reply.affected) {
-		fault = rlk_sure_begin(conn, reterr);
-		if (!fault) {
-			fault =
-			    find_out(conn, request, offer, &verdict, reterr);
-			rlk_sure_end(conn);
-		}
-	}
-	return fault ? fault : verdict;
+	return fault || reply.affected ? fault
+				       : find_out(conn, request, offer, reterr);
 }
 
 enum rlk_fault rlk_offer_holder(struct rlk_conn *conn,
