@@ -42,11 +42,11 @@ const char *rlk_loss_text(int loss)
 	return loss >= 0 && (size_t) loss < TEXTS ? texts[loss] : NULL;
 }
 
-static size_t loss_of(const char *reason)
+int rlk_loss_of(const char *reason)
 {
 	for (size_t i = 1; i < TEXTS; i++)
 		if (strncmp(reason, texts[i], strlen(texts[i])) == 0)
-			return i;
+			return (int) i;
 	return ROWLOCK_LOSS_OTHER;
 }
 
@@ -85,6 +85,6 @@ void rlk_count_loss_locked(struct rlk_hold *hold, const char *reason)
 	if (hold->shown_ms == 0 || hold->shown_ms == LOST)
 		return;
 	rlk_count_end_locked(hold);
-	rlk_stats_add(&stats->losses[loss_of(reason)], 1);
+	rlk_stats_add(&stats->losses[rlk_loss_of(reason)], 1);
 	hold->shown_ms = LOST;
 }

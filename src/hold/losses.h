@@ -20,6 +20,9 @@ void rlk_count_end_locked(struct rlk_hold *hold);
 /** The same, if it has not ended, and it is lost. */
 void rlk_count_loss_locked(struct rlk_hold *hold, const char *reason);
 
+/** The ROWLOCK_LOSS_* of @reason. */
+int rlk_loss_of(const char *reason);
+
 /** NULL if there is no such loss. */
 const char *rlk_loss_text(int loss);
 

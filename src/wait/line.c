@@ -12,12 +12,11 @@
 
 #include "base/error.h"
 #include "core/waiter.h"
+#include "hold/losses.h"
 #include "wait/adopting.h"
 #include "wait/asking.h"
 #include "wait/handover.h"
 #include "wait/share.h"
-
-#include <string.h>
 
 /* May it ask? Where a name has several holders, one of ours is no obstacle.
  */
@@ -201,8 +200,7 @@ static int queue_locked(struct rowlock *lock, const struct wanted *wanted,
 /* It was exported before, so nothing is within it. */
 static bool was_adopted(const struct rlk_hold *hold)
 {
-	return strncmp(hold->reason, RLK_WAS_ADOPTED,
-		       sizeof(RLK_WAS_ADOPTED) - 1) == 0;
+	return rlk_loss_of(hold->reason) == ROWLOCK_LOSS_ADOPTED;
 }
 
 /* Drop a lost hold at the next acquire. A re-entrant handle may be within what
