@@ -89,14 +89,31 @@ static struct rlk_hold *give_up(struct rowlock *lock, int *ret_code,
 	return hold;
 }
 
+static int export(struct rowlock *lock, char *text,
+		  struct rowlock_errinfo *reterr)
+{
+	struct rowlock_client *client = lock->name->client;
+	int code;
+	struct rlk_hold *hold = give_up(lock, &code, reterr);
+	struct rlk_offer offer;
+
+	if (!hold)
+		return code;
+	offer = (struct rlk_offer){ hold->session, hold->attempt };
+	rlk_offer_write(&client->bell_key, lock->name->text, &offer, text);
+	/* The adopter has no bell: whoever is next in line looks by itself. */
+	rlk_release_bell(hold, rlk_client_call_until(client));
+	rlk_mutex_lock(&client->mutex);
+	rlk_hold_put_locked(hold);
+	rlk_mutex_unlock(&client->mutex);
+	return 0;
+}
+
 int rowlock_export(struct rowlock *lock, char *text, size_t size,
 		   struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	int code = rlk_lock_refuses(lock, reterr);
-	struct rowlock_client *client;
-	struct rlk_offer offer;
-	struct rlk_hold *hold;
 
 	if (!code && !text)
 		code = rlk_fail_null("the room for the string", reterr);
@@ -109,18 +126,10 @@ int rowlock_export(struct rowlock *lock, char *text, size_t size,
 		code = check_kind(lock, "export", reterr);
 	if (code)
 		return code;
-	hold = give_up(lock, &code, reterr);
-	if (!hold)
-		return code;
-	client = lock->name->client;
-	offer = (struct rlk_offer){ hold->session, hold->attempt };
-	rlk_offer_write(&client->bell_key, lock->name->text, &offer, text);
-	/* The adopter has no bell: whoever is next in line looks by itself. */
-	rlk_release_bell(hold, rlk_client_call_until(client));
-	rlk_mutex_lock(&client->mutex);
-	rlk_hold_put_locked(hold);
-	rlk_mutex_unlock(&client->mutex);
-	return 0;
+	rlk_lock_enter(lock);
+	code = export(lock, text, reterr);
+	rlk_lock_leave(lock);
+	return code;
 }
 
 /* Cut or pasted twice, or another text: its length tells which. */
@@ -185,7 +194,9 @@ int rowlock_adopt(struct rowlock *lock, const char *text,
 		code = check_free(lock, reterr);
 	if (code)
 		return code;
+	rlk_lock_enter(lock);
 	code = rlk_adopt(lock, &offer, &error);
+	rlk_lock_leave(lock);
 	if (code && reterr)
 		*reterr = error;
 	return code;

@@ -329,12 +329,9 @@ static int acquire_locked(struct rowlock *lock, const struct wanted *wanted,
 	/* The thread's end will report what it still holds. */
 	if (!(lock->flags & ROWLOCK_OWNER_HANDLE) && !rlk_end_prepare())
 		return rlk_fail_waiting(lock, ROWLOCK_ENOMEM, reterr);
-	lock->calls++;
 	if (!lock->in_parts)
 		lock->waited = false;
-	code = queue_locked(lock, wanted, reterr);
-	rlk_lock_leave_locked(lock);
-	return code;
+	return queue_locked(lock, wanted, reterr);
 }
 
 /* A handle that gets no other hold can still take back its exported one. */
