@@ -14,8 +14,7 @@ struct rowlock_errinfo;
  *  the reason, and write a better advice to @reterr. Returns @code. */
 int rlk_advise(struct rlk_conn *conn, int code, struct rowlock_errinfo *reterr);
 
-/** Has the account a role that is not active? Write its name to @role, which
- * has
+/** Has the account a role that is not active? Write its name to @role, of
  *  @size bytes, if the server says so. */
 bool rlk_idle_role(struct rlk_conn *conn, char *role, size_t size);
 

@@ -96,7 +96,7 @@ struct rlk_hold_guard {
 	bool unseen : 1;          /* the last look left its row out */
 	bool gives_back : 1;      /* a transaction that deletes its row is being
 				     ended */
-	bool may_be_gone : 1;     /* such a one was not answered */
+	bool may_be_gone : 1;     /* such a transaction had no answer */
 	uint16_t count; /* of guards in the row, unless that is unsure, or at
 			   its most */
 };
