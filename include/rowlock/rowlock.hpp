@@ -263,7 +263,7 @@ class hold
 	 *  it by lock::adopt(): rowlock_export(). Afterwards this is of
 	 *  nothing, and the destructor releases nothing; if it throws, it is
 	 *  held on. The string is a secret. */
-	std::string hand_over()
+	std::string export_hold()
 	{
 		rowlock_errinfo info{};
 		char text[ROWLOCK_EXPORT_SIZE];
@@ -383,7 +383,7 @@ class lock
 		detail::check(code, info);
 		return hold(get());
 	}
-	/** Hold what another has handed over by @text, hold::hand_over():
+	/** Hold what another has exported, @text, by hold::export_hold():
 	 *  rowlock_adopt(). Throws errc::lost if the string was used before, or
 	 *  the lease is over. Waits for nobody. */
 	[[nodiscard]] hold adopt(const std::string &text)

@@ -30,16 +30,15 @@ static int check_kind(const struct rowlock *lock, const char *what,
 		      struct rowlock_errinfo *reterr)
 {
 	if (lock->recipe || lock->name->strategy != rlk_strategy(ROWLOCK_LEASE))
-		return refuse(
-		    lock, what, ROWLOCK_EUNSUPPORTED,
-		    "only a plain lease can be handed over: it is one "
-		    "row that needs no connection",
-		    reterr);
+		return refuse(lock, what, ROWLOCK_EUNSUPPORTED,
+			      "only a plain lease can be exported: it is one "
+			      "row that needs no connection",
+			      reterr);
 	if (lock->max_hold_ms || lock->has_keep)
 		return refuse(
 		    lock, what, ROWLOCK_EUNSUPPORTED,
 		    "a lease with a maximum, a time at least or a delay "
-		    "after a loss cannot be handed over, as these "
+		    "after a loss cannot be exported, as these "
 		    "count from its acquire",
 		    reterr);
 	return 0;

@@ -211,7 +211,7 @@ void rlk_hold_doubt_locked(struct rlk_hold *hold);
 
 /** Why a hold is not held from its export on, and when it was adopted. */
 #define RLK_WAS_EXPORTED "it was exported"
-#define RLK_WAS_ADOPTED "it was handed over to whoever adopted it, or broken"
+#define RLK_WAS_ADOPTED "it was exported and adopted, or broken"
 
 /** HELD to EXPORTED: it is the next local waiter's turn, which will find the
  *  name taken. */

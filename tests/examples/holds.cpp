@@ -216,10 +216,10 @@ static void hands_over(rowlocks::client &one, rowlocks::client &two)
 	{
 		rowlocks::hold hold = mine.acquire();
 
-		text = hold.hand_over();
-		check(!hold && !hold.get(), "what is handed over is not held");
-		check(thrown([&] { (void) hold.hand_over(); }) == invalid,
-		      "nor can it be handed over again");
+		text = hold.export_hold();
+		check(!hold && !hold.get(), "what is exported is not held");
+		check(thrown([&] { (void) hold.export_hold(); }) == invalid,
+		      "nor can it be exported again");
 	}
 	check(!yours.try_acquire(), "its end does not release it");
 	cut = text + std::string("\0", 1);
@@ -231,7 +231,7 @@ static void hands_over(rowlocks::client &one, rowlocks::client &two)
 		rowlocks::hold hold = yours.adopt(text);
 
 		check(hold && hold.token() > 0, "its string does");
-		text = hold.hand_over();
+		text = hold.export_hold();
 	}
 	{
 		rowlocks::hold hold = mine.adopt(text, code);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leases that are handed over, in several lanes at a time, while each side is
+ * Leases that are exported and adopted, in several lanes at a time, while each side is
  * killed at each step: never two that hold a name, never free in between, never
  * lost while one of the two lives.
  *
@@ -49,7 +49,7 @@ static void print(const struct lane_counts *counts, unsigned int seed)
 	       counts->two, counts->free, counts->lost, counts->stale);
 }
 
-CASE("handed over while each side dies, it has one holder, and is never free")
+CASE("exported while each side dies, it has one holder, and is never free")
 {
 	unsigned int count = number_of("ROWLOCK_TEST_HANDOVERS", 200);
 	unsigned int seed =

@@ -54,7 +54,7 @@ CASE("an exported lease is held by nobody, and not free, until it is adopted")
 	assert_ok(rowlock_verify(to, &err));
 	assert_ok(rowlock_token(to, &second, &err));
 	assert_true(second > first);
-	expect(rowlock_release(from, &err), ROWLOCK_ELOST, "handed over");
+	expect(rowlock_release(from, &err), ROWLOCK_ELOST, "adopted");
 	assert_ok(rowlock_verify(to, &err));
 	assert_ok(rowlock_release(to, &err));
 	assert_ok(rowlock_acquire(from, 0, &err));
@@ -70,10 +70,10 @@ CASE("the exporter is told at its next heartbeat that it was adopted")
 	export(from, text);
 	assert_ok(rowlock_adopt(to, text, &err));
 	assert_loss(&loss, "the adoption to be told");
-	assert_non_null(strstr(rowlock_lost_reason(from), "handed over"));
+	assert_non_null(strstr(rowlock_lost_reason(from), "exported"));
 	assert_non_null(strstr(rowlock_lost_reason(from), "]@"));
 	assert_non_null(strstr(rowlock_lost_reason(from), " has it since 2"));
-	expect(rowlock_release(from, &err), ROWLOCK_ELOST, "handed over");
+	expect(rowlock_release(from, &err), ROWLOCK_ELOST, "adopted");
 	assert_ok(rowlock_verify(to, &err));
 	assert_ok(rowlock_release(to, &err));
 	test_event_end(&loss.event);

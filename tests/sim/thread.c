@@ -44,7 +44,7 @@ void sim_thread_lost(struct rowlock *lock, void *arg)
 				 thread->serial } });
 	if (!may_be_lost(thread) &&
 	    !(sim_world.adopts &&
-	      strstr(rowlock_lost_reason(lock), "handed over")))
+	      strstr(rowlock_lost_reason(lock), "exported and adopted")))
 		sim_violation("'%s' is lost in a calm world",
 			      rowlock_name(lock));
 	sim_judge_told(lock);

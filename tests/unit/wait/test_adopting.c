@@ -186,7 +186,7 @@ FAKE("a conflict is asked anew")
 
 static bool is_lost(void *arg)
 {
-	return strstr(rowlock_lost_reason(arg), "handed over") != NULL;
+	return strstr(rowlock_lost_reason(arg), "exported and adopted") != NULL;
 }
 
 static uint64_t count_ended(const struct rowlock_client *client)
