@@ -23,6 +23,7 @@ import threading
 import time
 import unicodedata
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
@@ -398,16 +399,18 @@ class TapResult(unittest.TestResult):
     def __init__(self, total):
         super().__init__()
         self.tap = Tap(total)
-        self.last = None
+        self.told = set()
+        self.lock = threading.Lock()
 
     def _tell(self, test, passed, skip=None):
-        if test is self.last:
-            return  # its end failed as well
-        self.last = test
         # The method's own name: subtests and failed fixtures have it too.
         name = getattr(test, "_testMethodName", str(test))
         name = name.removeprefix("test_").replace("_", " ")
-        self.tap.tell(name, passed, skip)
+        with self.lock:
+            if test in self.told:
+                return  # its end failed as well
+            self.told.add(test)
+            self.tap.tell(name, passed, skip)
 
     def _fail(self, test, error):
         text = self._exc_info_to_string(error, test)
@@ -441,6 +444,15 @@ class TapResult(unittest.TestResult):
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
         self._tell(test, True, reason)
+
+
+class Together(unittest.TestSuite):
+    """A few of its cases go on at a time: most of theirs is spent waiting."""
+
+    def run(self, result, debug=False):
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda case: case.run(result), self))
+        return result
 
 
 def main():

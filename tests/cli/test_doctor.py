@@ -16,7 +16,7 @@ import harness
 import own_server
 import test_tls
 from false_server import FalseServer, Talk
-from harness import patience
+from harness import Together, patience
 from own_server import OwnServer
 from packets import Gone, packet, receive
 
@@ -148,6 +148,19 @@ class Silent(Talk):
         raise Gone
 
 
+def alone(case):
+    """It changes what the others find."""
+    case.alone = True
+    return case
+
+
+def load_tests(loader, *_):
+    cases = {name: Doctor(name) for name in loader.getTestCaseNames(Doctor)}
+    apart = [cases.pop(name) for name in list(cases)
+             if hasattr(getattr(Doctor, name), "alone")]
+    return unittest.TestSuite(apart + [Together(cases.values())])
+
+
 class Doctor(OwnServer):
     def begin(self, *argv, through=None, **more):
         """An examination takes seconds: several go on at a time."""
@@ -199,12 +212,14 @@ class Doctor(OwnServer):
         for name in SECTIONS:
             self.assertRegex(out, f"(?m)^{name} +ok +[a-zA-Z0-9]")
 
+    @alone
     def test_examinations_draw_tokens_of_one_name(self):
         for process in [self.begin() for _ in range(3)]:
             self.examined(0, process)
         self.assertEqual(self.sql("SELECT DISTINCT name FROM lock_token"),
                          "rowlock-doctor\n")
 
+    @alone
     def test_a_name_that_another_keeps_is_unknown(self):
         holder = self.start("run", "rowlock-doctor", "--", "sh", "-c",
                             "echo held; exec cat", tool=CLI, stdin=subprocess.PIPE)
@@ -224,6 +239,7 @@ class Doctor(OwnServer):
         self.environment["ROWLOCK_DSN"] = self.dsn.replace(f"port={self.port}", "port=1")
         self.finds("Server", "wrong", "connect to ", others="unknown")
 
+    @alone
     def test_a_server_that_takes_no_writes_is_wrong(self):
         self.changed("SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0")
         sections = self.examined(2)
@@ -365,6 +381,7 @@ class Doctor(OwnServer):
             **self.environment, "LD_PRELOAD": library[0], "FAKETIME": "-5m",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1"}))
 
+    @alone
     def test_tables_that_are_not_as_they_must_be_are_wrong(self):
         for do, undo, reason in (
                 ("ALTER TABLE lock_permits ENGINE=MyISAM",
@@ -386,6 +403,7 @@ class Doctor(OwnServer):
                 self.assertIn(reason, sections["Schema"][0]["reason"])
                 self.assertEqual(sections["Live"][0]["verdict"], "unknown")
 
+    @alone
     def test_tables_of_an_older_version_are_advice_or_wrong(self):
         self.sql("CREATE TABLE kept AS SELECT * FROM rowlock_schema")
         self.addCleanup(self.sql, "REPLACE INTO rowlock_schema SELECT * FROM kept",
@@ -397,6 +415,7 @@ class Doctor(OwnServer):
             self.assertIn("run 'rowlock-migrate'",
                           finding["reason"] + (finding["next"] or ""))
 
+    @alone
     def test_a_view_that_cannot_be_read_is_advice(self):
         self.environment["ROWLOCK_DSN"] = self.sandbox("dsn", "--root") + (
             ";database=rowlock")
@@ -406,6 +425,7 @@ class Doctor(OwnServer):
         self.addCleanup(self.sql, "DROP VIEW lock_summary")
         self.finds("Schema", "advice", "view lock_summary cannot be read", "grants.sql")
 
+    @alone
     def test_tables_of_another_version_are_advice_or_wrong(self):
         for version, code, word in (("9", 1, "upgrade rowlock on this host"),
                                     ("99", 2, "newer version of rowlock")):
@@ -423,6 +443,7 @@ class Doctor(OwnServer):
         self.assertEqual(finding["verdict"], "wrong")
         self.assertIn("rowlock_schema", finding["reason"])
 
+    @alone
     def test_each_right_that_is_missing_is_named_with_its_grant(self):
         missing = (("business_lock", "INSERT"), ("business_lock", "UPDATE"),
                    ("business_lease", "UPDATE"), ("lease_session", "DELETE"),
@@ -458,6 +479,7 @@ class Doctor(OwnServer):
                                                  self.dsn)
         self.finds("Rights", "wrong", "Access denied", others="unknown")
 
+    @alone
     def test_a_role_that_is_not_active_is_named(self):
         for grants in ("SELECT ON rowlock.rowlock_schema", "SELECT ON rowlock.*"):
             self.sql("CREATE ROLE idle", "GRANT ALL ON rowlock.* TO idle",
@@ -556,6 +578,7 @@ class Doctor(OwnServer):
         self.finds("Live", "wrong", "not today", through=fails(
             b"INTO business_lease (name, slot, session, attempt, acquired_at, "))
 
+    @alone
     def test_a_transaction_that_has_our_rows_is_named_with_its_owner(self):
         own = subprocess.Popen(self.client("--unbuffered"), stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True)
