@@ -67,6 +67,16 @@ static int fail(const struct reader *reader, const struct place *place,
 			place->path, place->line, place->group, problem);
 }
 
+/* What is in a file that was not read is not known: without it the connection
+ * might lead to another server. */
+static int fail_unread(const struct reader *reader, const char *path)
+{
+	return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
+			"option file: cannot read '%s': %s; look whether it is "
+			"there, and whether this user may read it",
+			path, strerror(errno));
+}
+
 static void trim(char *text)
 {
 	size_t length = strlen(text);
@@ -283,11 +293,12 @@ static int read_directory(struct reader *reader, const char *path,
 	struct dirent **entries = NULL;
 	int count = scandir(path, &entries, is_option_file, alphasort);
 	char file[4096];
-	int code = 0;
+	int code = count < 0 ? fail_unread(reader, path) : 0;
 
 	for (int i = 0; i < count; i++) {
 		snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name);
-		if (!code)
+		/* Another's secret, as the servers' own settings may be. */
+		if (!code && eaccess(file, R_OK) == 0)
 			code = read_file(reader, file, depth);
 		free(entries[i]);
 	}
@@ -373,21 +384,17 @@ static int read_file(struct reader *reader, const char *path,
 	struct place place = { .path = path };
 	int code = 0;
 
+	if (!file)
+		code = fail_unread(reader, path);
 	if (!file && fd >= 0)
 		close(fd);
 	if (file)
 		code = check_file(reader, path, fd);
-	if (!file || code)
-		return code;
 	while (!code && getline(&line.text, &line.size, file) >= 0) {
 		place.line++;
 		code = take_line(reader, &place, line.text, depth);
 	}
-	if (!code && ferror(file))
-		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"option file: cannot read '%s': %s", path,
-				strerror(errno));
-	return code;
+	return !code && ferror(file) ? fail_unread(reader, path) : code;
 }
 
 static int read_named(struct reader *reader, const char *path)
@@ -395,11 +402,7 @@ static int read_named(struct reader *reader, const char *path)
 	size_t length = strlen(reader->looked);
 
 	if (eaccess(path, R_OK) < 0)
-		return rlk_fail(reader->reterr, ROWLOCK_EINVAL,
-				"option file: cannot read '%s': %s; look "
-				"whether it is there, and whether this user "
-				"may read it",
-				path, strerror(errno));
+		return fail_unread(reader, path);
 	snprintf(reader->looked + length, sizeof(reader->looked) - length,
 		 "%s%s", length ? ", " : "", path);
 	return read_file(reader, path, 0);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -390,6 +391,50 @@ CASE("sources are merged key by key")
 		    &error);
 	assert_says(error.message, "ROWLOCK_DSN is empty");
 	unsetenv("ROWLOCK_DSN");
+}
+
+/* Leaves this process room for @count more descriptors. */
+static void limit_files(int count, struct rlimit *ret_before)
+{
+	struct rlimit less;
+	int next = dup(0);
+
+	assert_true(next >= 0);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, ret_before), 0);
+	less = *ret_before;
+	less.rlim_cur = (rlim_t) (next + count);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+}
+
+/* Without it the connection would go to the local server. */
+CASE("a file that cannot be opened, for want of a descriptor, is an error")
+{
+	struct rlk_sources sources = { .group = "rowlock" };
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s/few.d", directory);
+	assert_true(mkdir(name, 0700) == 0 || errno == EEXIST);
+	write_file("few.d/a.cnf", "[rowlock]\nhost=db1\n");
+	sources.file =
+	    write_file("few.cnf", "!includedir %s\n[rowlock]\nuser=a\n", name);
+	/* The file, and the directory that it includes. */
+	for (int room = 0; room < 3; room++) {
+		struct rowlock_errinfo error = { 0 };
+		struct rlk_where where = { 0 };
+		struct rlimit before;
+		int code;
+
+		limit_files(room, &before);
+		code = rlk_where_read(&sources, &where, &error);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		if (code)
+			assert_says(error.message, "Too many open files");
+		else
+			expect(&where, RLK_SETTING_HOST, "db1");
+		assert_code(code, room < 2 ? ROWLOCK_EINVAL : 0, &error);
+		rlk_where_fini(&where);
+	}
 }
 
 /* Root can read any file, but without two of its capabilities, for good. */
