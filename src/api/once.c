@@ -164,8 +164,8 @@ static int check_hold(const struct rowlock *lock, const struct rlk_hold *hold,
 	return 0;
 }
 
-/* Begin a call of the owner. Returns the hold, with a reference, which nobody
- * gives back or judges until leave(); or NULL and *@ret_code. */
+/* Take the owner's hold. Returns it with a reference; nobody gives it back or
+ * judges it until leave(). Or NULL and *@ret_code. */
 static struct rlk_hold *enter(struct rowlock *lock, const char *what,
 			      int *ret_code, struct rowlock_errinfo *reterr)
 {
@@ -180,14 +180,13 @@ static struct rlk_hold *enter(struct rowlock *lock, const char *what,
 		return NULL;
 	hold->guard.in_transaction = true;
 	rlk_hold_get_locked(hold);
-	lock->calls++;
 	return hold;
 }
 
 /* @unknown: its row may be gone, or go, and another may have the name. */
-static void leave(struct rowlock *lock, struct rlk_hold *hold, bool unknown)
+static void leave(struct rlk_hold *hold, bool unknown)
 {
-	struct rowlock_client *client = lock->name->client;
+	struct rowlock_client *client = hold->name->client;
 
 	rlk_mutex_lock(&client->mutex);
 	hold->guard.in_transaction = false;
@@ -197,7 +196,6 @@ static void leave(struct rowlock *lock, struct rlk_hold *hold, bool unknown)
 		rlk_hold_doubt_locked(hold);
 	}
 	rlk_hold_put_locked(hold);
-	rlk_lock_leave_locked(lock);
 	rlk_mutex_unlock(&client->mutex);
 }
 
@@ -308,34 +306,44 @@ static int begin(struct rowlock *lock, struct rlk_hold *hold,
 	return code;
 }
 
+static int begin_run(struct rowlock *lock, struct rowlock_run *run,
+		     struct rowlock_errinfo *reterr)
+{
+	int code = 0;
+	struct rlk_hold *hold = enter(lock, "begin", &code, reterr);
+	struct rowlock_errinfo error;
+
+	if (!hold)
+		return code;
+	/* One that was claimed without an answer is claimed anew. */
+	if (!run->id || run->attempt)
+		run->id = rlk_random();
+	run->attempt = 0;
+	code = begin(lock, hold, run, &error);
+	if (!code)
+		run->attempt = hold->attempt;
+	leave(hold, false);
+	if (code && reterr)
+		*reterr = error;
+	return code;
+}
+
 int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
 		       struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	int code = rlk_lock_refuses(lock, reterr);
-	struct rowlock_errinfo error;
-	struct rlk_hold *hold;
 	struct rowlock_run mine;
 
 	if (!code)
 		code = read_run_of(lock, run, "begin", &mine, reterr);
 	if (code)
 		return code;
-	hold = enter(lock, "begin", &code, reterr);
-	if (!hold)
-		return code;
-	/* One that was claimed without an answer is claimed anew. */
-	if (!mine.id || mine.attempt)
-		mine.id = rlk_random();
-	mine.attempt = 0;
-	code = begin(lock, hold, &mine, &error);
-	if (!code)
-		mine.attempt = hold->attempt;
-	leave(lock, hold, false);
+	rlk_lock_enter(lock);
+	code = begin_run(lock, &mine, reterr);
+	rlk_lock_leave(lock);
 	run->id = mine.id;
 	run->attempt = mine.attempt;
-	if (code && reterr)
-		*reterr = error;
 	return code;
 }
 
@@ -426,7 +434,7 @@ static int end(struct rowlock *lock, struct rlk_hold *hold,
 	if (ending->how != ROWLOCK_ONCE_SUCCEEDED) {
 		/* If it is not noted, it counts as a run that died. */
 		rlk_client_persist(client, until, end_step, ending, &error);
-		leave(lock, hold, false);
+		leave(hold, false);
 		code = rlk_release(lock, rlk_client_call_until(client), reterr);
 		if (ending->end != RLK_JOB_DONE)
 			return code;
@@ -438,12 +446,37 @@ static int end(struct rowlock *lock, struct rlk_hold *hold,
 	code = succeed(lock, hold, ending, until, &error);
 	if (!code)
 		rlk_release_gone(lock, hold, until);
-	leave(lock, hold, code == ROWLOCK_EUNKNOWN);
+	leave(hold, code == ROWLOCK_EUNKNOWN);
 	if (code == ROWLOCK_ELOST)
 		rlk_release(lock, rlk_client_call_until(client), NULL);
 	if (code && reterr)
 		*reterr = error;
 	return code;
+}
+
+static int end_run(struct rowlock *lock, const struct rowlock_run *run,
+		   struct ending *ending, struct rowlock_errinfo *reterr)
+{
+	int code = 0;
+	struct rlk_hold *hold = enter(lock, "end", &code, reterr);
+	struct rlk_request request;
+	struct rlk_job_run row;
+
+	if (!hold)
+		return code;
+	/* Its hold is over, and this one is another's. */
+	if (hold->attempt != run->attempt) {
+		leave(hold, false);
+		return fail_lost(lock, reterr);
+	}
+	rlk_mutex_lock(&lock->name->client->mutex);
+	ending->unanswered = hold->guard.may_be_gone;
+	hold->guard.gives_back = ending->how == ROWLOCK_ONCE_SUCCEEDED;
+	rlk_mutex_unlock(&lock->name->client->mutex);
+	request = rlk_hold_request(hold);
+	row = row_of(run, &request);
+	ending->row = &row;
+	return end(lock, hold, ending, reterr);
 }
 
 int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
@@ -453,10 +486,7 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	struct ending ending = { .code = code, .how = how };
 	int refused = rlk_lock_refuses(lock, reterr);
-	struct rlk_request request;
-	struct rlk_job_run row;
 	struct rowlock_run mine;
-	struct rlk_hold *hold;
 
 	if (!refused)
 		refused = read_run_of(lock, run, "end", &mine, reterr);
@@ -469,22 +499,10 @@ int rowlock_once_end(struct rowlock *lock, const struct rowlock_run *run,
 			       reterr);
 	if (refused)
 		return refused;
-	hold = enter(lock, "end", &refused, reterr);
-	if (!hold)
-		return refused;
-	/* Its hold is over, and this one is another's. */
-	if (hold->attempt != mine.attempt) {
-		leave(lock, hold, false);
-		return fail_lost(lock, reterr);
-	}
-	rlk_mutex_lock(&lock->name->client->mutex);
-	ending.unanswered = hold->guard.may_be_gone;
-	hold->guard.gives_back = how == ROWLOCK_ONCE_SUCCEEDED;
-	rlk_mutex_unlock(&lock->name->client->mutex);
-	request = rlk_hold_request(hold);
-	row = row_of(&mine, &request);
-	ending.row = &row;
-	return end(lock, hold, &ending, reterr);
+	rlk_lock_enter(lock);
+	refused = end_run(lock, &mine, &ending, reterr);
+	rlk_lock_leave(lock);
+	return refused;
 }
 
 /* ---------------------------------------------------------------- execute */

@@ -84,7 +84,6 @@ static struct rlk_hold *begin(struct rowlock *lock, bool inside,
 	}
 	*ret_token = hold->token;
 	rlk_hold_get_locked(hold);
-	lock->calls++;
 	return hold;
 }
 
@@ -107,24 +106,19 @@ static int end(struct rowlock *lock, struct rlk_hold *hold, uint64_t *token,
 		rlk_name_know_token(hold->name, *token);
 	}
 	rlk_hold_put_locked(hold);
-	rlk_lock_leave_locked(lock);
 	return code;
 }
 
-int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
+static int verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 {
-	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int64_t until = rlk_client_call_until(lock->name->client);
+	enum rlk_fault fault = RLK_DONE;
 	struct rowlock_errinfo error;
 	struct rlk_hold *hold;
-	enum rlk_fault fault = RLK_DONE;
-	int64_t until;
 	uint64_t token;
-	int code = rlk_lock_refuses(lock, reterr);
+	int code = 0;
 	int ended;
 
-	if (code)
-		return code;
-	until = rlk_client_call_until(lock->name->client);
 	hold = begin(lock, false, "verify", &token, &code, reterr);
 	if (!hold)
 		return code;
@@ -139,6 +133,19 @@ int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
 			   "verify '%s' (%s): nothing is known: %s",
 			   rlk_name_shown(lock->name).text,
 			   lock->name->strategy->name, error.message);
+}
+
+int rowlock_verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
+	int code = rlk_lock_refuses(lock, reterr);
+
+	if (code)
+		return code;
+	rlk_lock_enter(lock);
+	code = verify(lock, reterr);
+	rlk_lock_leave(lock);
+	return code;
 }
 
 /* ---------------------------------------------------------------- token */
@@ -361,5 +368,8 @@ int rowlock_token(struct rowlock *lock, uint64_t *ret_token,
 				      "at a time"
 				    : "each name has its own; use "
 				      "rowlock_multilock_token()");
-	return rlk_set_token(lock, 0, 0, ret_token, reterr);
+	rlk_lock_enter(lock);
+	code = rlk_set_token(lock, 0, 0, ret_token, reterr);
+	rlk_lock_leave(lock);
+	return code;
 }

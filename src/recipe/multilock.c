@@ -228,12 +228,30 @@ static struct name present(struct rowlock *lock)
 	return present;
 }
 
+/* Draws where @found has none of the present hold. */
+static int token_of(struct rowlock *lock, size_t which, struct name *found,
+		    struct rowlock_errinfo *reterr)
+{
+	struct name now = present(lock);
+	int code;
+
+	if (now.attempt && found->attempt == now.attempt &&
+	    found->passes == now.passes)
+		return 0;
+	code = rlk_set_token(lock, (unsigned int) which, found->token,
+			     &found->token, reterr);
+	if (code)
+		return code;
+	found->attempt = now.attempt;
+	found->passes = now.passes;
+	return 0;
+}
+
 int rowlock_multilock_token(struct rowlock *lock, const char *name,
 			    uint64_t *ret_token, struct rowlock_errinfo *reterr)
 {
 	_cleanup_(rlk_cancel_onp) int cancel = rlk_cancel_off();
 	const char *text;
-	struct name now;
 	struct name *found;
 	size_t which;
 	int code = rlk_lock_refuses(lock, reterr);
@@ -255,16 +273,10 @@ int rowlock_multilock_token(struct rowlock *lock, const char *name,
 				"this multi-lock",
 				name ? name : "(NULL)");
 	found = &container_of(lock->recipe, struct set, recipe)->names[which];
-	now = present(lock);
-	if (!now.attempt || found->attempt != now.attempt ||
-	    found->passes != now.passes) {
-		code = rlk_set_token(lock, (unsigned int) which, found->token,
-				     &found->token, reterr);
-		if (code)
-			return code;
-		found->attempt = now.attempt;
-		found->passes = now.passes;
-	}
-	*ret_token = found->token;
-	return 0;
+	rlk_lock_enter(lock);
+	code = token_of(lock, which, found, reterr);
+	if (!code)
+		*ret_token = found->token;
+	rlk_lock_leave(lock);
+	return code;
 }

@@ -5,12 +5,15 @@
  */
 #include "fake/fake.h"
 
+#include <rowlock/multilock.h>
+#include <rowlock/once.h>
 #include <rowlock/watch.h>
 
 #include <sched.h>
 #include <string.h>
 
 #include "core/client.h"
+#include "hold/handle.h"
 #include "test.h"
 
 static const enum rowlock_strategy both[] = { ROWLOCK_LEASE, ROWLOCK_ROW };
@@ -54,6 +57,109 @@ FAKE("free ends an acquire and waits for it")
 	rowlock_free(lock);
 	assert_code(fake_hear(bob, &err), ROWLOCK_ECANCELED, &err);
 	assert_ok(rowlock_release(held, &err));
+}
+
+static int verify(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	return rowlock_verify(lock, reterr);
+}
+
+static int draw(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	uint64_t token;
+
+	return rowlock_token(lock, &token, reterr);
+}
+
+static int draw_of_set(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	uint64_t token;
+
+	return rowlock_multilock_token(lock, "job", &token, reterr);
+}
+
+static int fail_run(struct rowlock *lock, struct rowlock_errinfo *reterr)
+{
+	struct rowlock_run run = { .size = sizeof(run), .until_us = 1000000 };
+
+	assert_ok(rowlock_once_begin(lock, &run, reterr));
+	return rowlock_once_end(lock, &run, 1, ROWLOCK_ONCE_FAILED, reterr);
+}
+
+struct call {
+	enum fake_op op; /* of its statement */
+	int (*make)(struct rowlock *lock, struct rowlock_errinfo *reterr);
+	struct rowlock *lock;
+};
+
+static void *make_call(void *arg)
+{
+	const struct call *call = arg;
+	struct rowlock_errinfo error;
+
+	call->make(call->lock, &error);
+	return NULL;
+}
+
+static void await_freed(struct rowlock *lock)
+{
+	struct rowlock_client *client = lock->name->client;
+	bool freed = false;
+
+	while (!freed) {
+		sched_yield();
+		rlk_mutex_lock(&client->mutex);
+		freed = lock->freed;
+		rlk_mutex_unlock(&client->mutex);
+	}
+}
+
+static void *free_it(void *lock)
+{
+	rowlock_free(lock);
+	return NULL;
+}
+
+static void free_during(struct call *call)
+{
+	static const char *const names[] = { "job" };
+	struct rowlock_options options = ROWLOCK_OPTIONS_DEFAULT;
+	const struct fake_answer late = {
+		.given = true, .skip = true, .wait = true, .result = RLK_REFUSED
+	};
+	pthread_t caller, freer;
+	FAKE_CLIENT();
+
+	options.flags = ROWLOCK_OWNER_HANDLE;
+	assert_ok(
+	    call->make == draw_of_set
+		? rowlock_multilock_new(client, names, 1, &options, &call->lock,
+					&err)
+		: rowlock_new(client, "job", &options, &call->lock, &err));
+	assert_ok(rowlock_acquire(call->lock, 0, &err));
+	fake_next(call->op, late);
+	assert_int_equal(pthread_create(&caller, NULL, make_call, call), 0);
+	fake_await(call->op, 1);
+	assert_int_equal(pthread_create(&freer, NULL, free_it, call->lock), 0);
+	await_freed(call->lock);
+	fake_let(call->op);
+	pthread_join(caller, NULL);
+	pthread_join(freer, NULL);
+}
+
+/* What uses the lock behind the end of its call is a race with the free, which
+ * ThreadSanitizer sees. */
+FAKE("free waits until a call on the lock is over")
+{
+	struct call calls[] = { { .op = FAKE_CONFIRM, .make = verify },
+				{ .op = FAKE_DRAW, .make = draw },
+				{ .op = FAKE_DRAW, .make = draw_of_set },
+				{ .op = FAKE_JOB_FAIL, .make = fail_run } };
+
+	for (size_t i = 0; i < TEST_SIZE(calls); i++) {
+		free_during(&calls[i]);
+		fake_setup(state);
+	}
 }
 
 FAKE("free without an answer leaves the row to the client")
@@ -106,12 +212,6 @@ static void stop_at(struct rowlock *lock, void *arg)
 	gate->entered = 1;
 	while (!gate->open)
 		sched_yield();
-}
-
-static void *free_it(void *lock)
-{
-	rowlock_free(lock);
-	return NULL;
 }
 
 /* The loss of its last hold is due, behind a callback that runs, and the
