@@ -9,6 +9,10 @@
  * late finds ours gone, and kills nothing. A gap of 100 ms remains, by which
  * MariaDB's tables may be behind. Breaking is for people, who have decided that
  * this holder must go.
+ *
+ * A KILL that kills nothing proves nothing: ours may have stopped waiting, as
+ * it does after a second, or by another's KILL QUERY. Then only our own lock of
+ * the row proves that the hold is over.
  */
 #include "strategy/row_break.h"
 
@@ -85,8 +89,27 @@ static void write_blocked(const void *rows, size_t row,
 	ret_values[1] = rlk_u64(blocked->holder);
 }
 
+/* Was there a connection in the way of ours, when the KILL looked? */
+static enum rlk_fault was_chosen(struct rlk_conn *conn, bool *ret_chosen,
+				 struct rowlock_errinfo *reterr)
+{
+	static const struct rlk_stmt_def chosen = {
+		"look who was in the way",
+		"SELECT CAST(@rowlock_holder AS UNSIGNED)",
+		.once = true,
+	};
+	struct rlk_reply reply;
+	enum rlk_fault fault =
+	    rlk_stmt_run(conn, &chosen, NULL, &reply, reterr);
+
+	if (!fault)
+		*ret_chosen = reply.has_row && reply.columns[0].u64;
+	return fault;
+}
+
+/* *@ret_ended: it is ended, or has ended by itself. */
 static enum rlk_fault kill(struct rlk_conn *conn, const struct blocked *blocked,
-			   struct rowlock_errinfo *reterr)
+			   bool *ret_ended, struct rowlock_errinfo *reterr)
 {
 	static const struct rlk_many_def kill_it = {
 		"kill",
@@ -102,8 +125,25 @@ static enum rlk_fault kill(struct rlk_conn *conn, const struct blocked *blocked,
 	    rlk_packet_add(packet, &kill_it, NULL, NULL, 0) < 0)
 		return rlk_fail_memory(reterr);
 	fault = rlk_packet_run(packet, reterr);
-	/* 1094: it went by itself meanwhile, and the hold with it. */
-	return fault == RLK_REFUSED && reterr->mysql == 1094 ? RLK_DONE : fault;
+	*ret_ended = !fault;
+	/* 1094: it went by itself meanwhile, and the hold with it; or none was
+	 * chosen. */
+	return fault == RLK_REFUSED && reterr->mysql == 1094
+		   ? was_chosen(conn, ret_ended, reterr)
+		   : fault;
+}
+
+/* The answer of @bait, if it comes soon. */
+static enum rlk_fault hear(struct rlk_conn *bait, bool *ret_free,
+			   struct rowlock_errinfo *reterr)
+{
+	struct rlk_reply reply;
+	enum rlk_fault fault;
+
+	rlk_conn_set_until(bait, rlk_conn_now(bait) + 110);
+	fault = rlk_stmt_resume(bait, &reply, reterr);
+	*ret_free = fault == RLK_DONE;
+	return fault;
 }
 
 /* Who is in the way of @bait, which waits? 0: not seen. */
@@ -127,9 +167,8 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 {
 	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	struct blocked blocked = { .bait = rlk_conn_id(bait) };
-	struct rlk_reply reply;
 	enum rlk_fault fault;
-	bool free;
+	bool ended, free;
 
 	fault = bait_row(bait, name, dialect->row_try, &free, reterr);
 	if (fault)
@@ -147,17 +186,17 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 
 		if (looked)
 			return explain(looked, conn, 0, reterr);
-		if (!blocked.holder) {
-			rlk_conn_set_until(bait, rlk_conn_now(bait) + 110);
-			fault = rlk_stmt_resume(bait, &reply, reterr);
-			free = fault == RLK_DONE;
-		}
+		if (!blocked.holder)
+			fault = hear(bait, &free, reterr);
 	}
 	if (blocked.holder && !rlk_conn_may_kill(conn))
 		return renumbered(conn, blocked.holder, reterr);
-	if (blocked.holder)
-		return explain(kill(conn, &blocked, reterr), conn,
-			       blocked.holder, reterr);
+	if (blocked.holder) {
+		fault = kill(conn, &blocked, &ended, reterr);
+		if (fault || ended)
+			return explain(fault, conn, blocked.holder, reterr);
+		fault = hear(bait, &free, reterr);
+	}
 	if (fault == RLK_DONE && free)
 		return RLK_DONE; /* it was released meanwhile */
 	if (fault != RLK_DONE && fault != RLK_PENDING && fault != RLK_BUSY)

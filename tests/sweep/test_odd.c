@@ -176,6 +176,29 @@ CASE("a KILL that lands after its breaker gave up ends no other hold")
 	proxy_end(proxy);
 }
 
+/* The breaker's other connection waits for the row, for a second. */
+CASE("a KILL that comes when its breaker waits no more is no break")
+{
+	const char *root = test_server_dsn("--root");
+	struct rowlock_client_options options = test_client_options(60000);
+	const char *name = test_name("unbroken");
+	TEST_PROXY(proxy, proxy_to(root));
+	TEST_CLIENT(breaker,
+		    client_by(proxy, root, 60000, test_timeout_ms(10000)));
+
+	options.dsn = root;
+	TEST_CLIENT(client, test_client_with(&options));
+	TEST_LOCK(lock, test_lock(client, ROWLOCK_ROW, 0, name));
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	tell(proxy, "request sql=\"*KILL CONNECTION*\" do delay ms=1500");
+	assert_code(rowlock_break(breaker, ROWLOCK_ROW, name, &err),
+		    ROWLOCK_EDB, &err);
+	assert_ok(rowlock_verify(lock, &err));
+	assert_ok(rowlock_break(breaker, ROWLOCK_ROW, name, &err));
+	assert_code(rowlock_verify(lock, &err), ROWLOCK_ELOST, &err);
+}
+
 /* ----------------------------------------------------- half-open: rows */
 
 /* Nothing gets through on its connection any more, nor that it was closed. The
