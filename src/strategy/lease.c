@@ -344,7 +344,7 @@ static void break_one(const struct rlk_value *columns, void *arg)
 			     &error);
 }
 
-static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
+static enum rlk_fault break_all(struct rlk_conn *conn, const char *name,
 				bool *ret_found, struct rowlock_errinfo *reterr)
 {
 	struct breaking breaking = { .conn = conn,
@@ -367,6 +367,24 @@ static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 	if (!fault)
 		*ret_found = breaking.found;
 	return fault;
+}
+
+/* Nobody holds it if none is found behind the barrier either. From there on a
+ * member has what was committed before. */
+static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
+				bool *ret_found, struct rowlock_errinfo *reterr)
+{
+	const struct rlk_value params[] = { rlk_text(name), rlk_u64(0),
+					    rlk_u64(1) };
+	struct rlk_reply reply;
+	enum rlk_fault fault = break_all(conn, name, ret_found, reterr);
+
+	if (fault || *ret_found || !rlk_sure_sends(conn))
+		return fault;
+	fault = rlk_sure_look(conn, &leases_of_name, params, &reply, reterr);
+	return fault || !reply.has_row
+		   ? fault
+		   : break_all(conn, name, ret_found, reterr);
 }
 
 const struct rlk_strategy rlk_strategy_lease = {

@@ -30,6 +30,7 @@
 #include "strategy/lease_private.h"
 #include "strategy/plea.h"
 #include "strategy/strategy.h"
+#include "strategy/sure.h"
 
 #include <rowlock/semaphore.h>
 
@@ -166,6 +167,22 @@ static enum rlk_fault look_now(struct asking *asking,
 	return rlk_stmt_each(asking->conn, &look, params, see, asking, reterr);
 }
 
+/* As look_now(), on a member of a group behind all that was committed before.
+ */
+static enum rlk_fault look_surely(struct asking *asking,
+				  struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = rlk_sure_begin(asking->conn, reterr);
+
+	if (fault)
+		return fault;
+	*asking =
+	    (struct asking){ .conn = asking->conn, .request = asking->request };
+	fault = look_now(asking, reterr);
+	rlk_sure_end(asking->conn);
+	return fault;
+}
+
 /* The holder to report: the one that ends first, so that the first in line asks
  * again by then. Where the server's clock does not count, any may be dead, and
  * each is reported now and then: all are observed at the same time, or each
@@ -262,30 +279,41 @@ static enum rlk_fault permits_make(struct rlk_conn *conn,
 	return rlk_stmt_run(conn, &make, params, &reply, reterr);
 }
 
-/* Returns false, with @reterr, if the semaphore has another number of permits
- * than the caller says, or can never have enough for it. */
-static bool agrees(const struct asking *asking, struct rowlock_errinfo *reterr)
+/* Is the semaphore there, with the number of permits that the caller says, and
+ * with enough for it? */
+static bool agrees(const struct asking *asking)
+{
+	const struct rlk_request *request = asking->request;
+	unsigned int permits = asking->seen.permits;
+
+	return asking->seen.known && request->count <= permits &&
+	       (!request->permits || request->permits == permits);
+}
+
+static enum rlk_fault fail_number(const struct asking *asking,
+				  struct rowlock_errinfo *reterr)
 {
 	const struct rlk_request *request = asking->request;
 	const char *server = rlk_conn_server(asking->conn)->name;
 	unsigned int permits = asking->seen.permits;
 
-	if (request->permits && request->permits != permits) {
+	if (!asking->seen.known)
+		rlk_fail(reterr, ROWLOCK_EINVAL,
+			 "this semaphore is not there on %s yet; say how many "
+			 "permits it has",
+			 server);
+	else if (request->permits && request->permits != permits)
 		rlk_fail(reterr, ROWLOCK_EINVAL,
 			 "this semaphore has %u permits on %s, and not %u; say "
 			 "the same number, or change it there "
 			 "(rowlock_semaphore_resize(), or UPDATE lock_permits)",
 			 permits, server, request->permits);
-		return false;
-	}
-	if (request->count > permits) {
+	else
 		rlk_fail(reterr, ROWLOCK_EINVAL,
 			 "%u permits were asked for, and this semaphore has %u "
 			 "on %s",
 			 request->count, permits, server);
-		return false;
-	}
-	return true;
+	return RLK_REFUSED;
 }
 
 /* Some of its rows are there, others gone: it is no hold. */
@@ -360,23 +388,18 @@ static enum rlk_fault look_and_insert(struct rlk_conn *conn,
 	enum rlk_fault fault = look_now(&asking, reterr);
 	unsigned int free;
 
+	if (!fault && !agrees(&asking) && rlk_sure_sends(conn))
+		fault = look_surely(&asking, reterr);
 	if (fault)
 		return fault;
 	if (!asking.seen.known && request->permits)
 		return RLK_ABSENT;
-	if (!asking.seen.known) {
-		rlk_fail(reterr, ROWLOCK_EINVAL,
-			 "this semaphore is not there on %s yet; say how many "
-			 "permits it has",
-			 rlk_conn_server(conn)->name);
-		return RLK_REFUSED;
-	}
 	if (asking.own == request->count)
 		return RLK_DONE; /* by an earlier sending */
 	if (asking.own)
 		return give_back(&asking, reterr);
-	if (!agrees(&asking, reterr))
-		return RLK_REFUSED;
+	if (!agrees(&asking))
+		return fail_number(&asking, reterr);
 	free = count_free(&asking);
 	if ((!asking.line || request->passes_line) && free >= request->count) {
 		choose(&asking, free);
@@ -424,7 +447,7 @@ enum rlk_fault rlk_permits_look(struct rlk_conn *conn, const char *name,
 {
 	const struct rlk_request request = { .name = name, .slot = 1 };
 	struct asking asking = { .conn = conn, .request = &request };
-	enum rlk_fault fault = look_now(&asking, reterr);
+	enum rlk_fault fault = look_surely(&asking, reterr);
 
 	if (!fault)
 		*ret_seen = asking.seen;

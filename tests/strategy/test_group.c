@@ -5,9 +5,10 @@
  * server is in no group, so that it does not know what the barrier is made of:
  * a read behind it fails.
  */
-#include "ground.h"
+#include "some.h"
 #include "strategy/job_run.h"
 #include "strategy/keep.h"
+#include "strategy/permits.h"
 #include "strategy/sides.h"
 
 #define ERROR_UNKNOWN_VARIABLE 1193
@@ -132,6 +133,50 @@ LEASE("a run is not given up by its row that is missing")
 	assert_done(rlk_job_run_succeed(ground->beside, &run, 0, &end, &err));
 	assert_int_equal(end, RLK_JOB_GONE);
 	assert_true(ground_release(0, &request));
+}
+
+LEASE("a break does not say that nobody holds a name by a missing row")
+{
+	struct rlk_request request = ground_request(0, test_name("broken"));
+	struct rlk_conn *conn = ground->beside;
+	bool found = false;
+
+	assert_waits(conn,
+		     ground->strategy->end(conn, request.name, &found, &err));
+	assert_done(ground->strategy->end(conn, request.name, &found, &err));
+	assert_false(found);
+	assert_int_equal(ground_ask(0, &request, RLK_ASK_FIRST, NULL),
+			 RLK_DONE);
+	assert_done(ground->strategy->end(conn, request.name, &found, &err));
+	assert_true(found);
+}
+
+/* Its number may have been changed meanwhile. */
+CASE_ON("a semaphore is not refused for a number that may be old",
+	GROUND_PERMITS)
+{
+	const char *name = test_name("number");
+	struct some some = some_of(0, name, 0, 2);
+	struct rlk_conn *conn = ground->beside;
+	struct rlk_permits_seen seen;
+	struct rlk_holder holder;
+
+	some.request.slots = some.slots;
+	for (unsigned int stored = 0; stored < 2; stored++) {
+		if (stored)
+			assert_done(rlk_permits_set(conn, name, stored, &err));
+		assert_waits(conn, ground->strategy->acquire(
+				       conn, &some.request, RLK_ASK_FIRST,
+				       &holder, &err));
+		assert_waits(conn, rlk_permits_look(conn, name, &seen, &err));
+		assert_int_equal(ground->strategy->acquire(conn, &some.request,
+							   RLK_ASK_FIRST,
+							   &holder, &err),
+				 RLK_REFUSED);
+		assert_code(err.code, ROWLOCK_EINVAL, &err);
+	}
+	test_sql(ground->sql, "DELETE FROM lock_permits WHERE name = '%s'",
+		 name);
 }
 
 CASE_MAIN(test_main)
