@@ -40,6 +40,8 @@ static const struct pattern patterns[] = {
 	  "WHERE INFO LIKE ? AND ID <> CONNECTION_ID()", NULL, NULL },
 	{ SIM_BLOCKER, "blocker", "SELECT b.trx_mysql_thread_id "
 	  "FROM information_schema.INNODB_LOCK_WAITS", NULL, NULL },
+	{ SIM_READ_CHOSEN, "read-chosen",
+	  "SELECT CAST(@rowlock_holder AS UNSIGNED)", NULL, NULL },
 	{ SIM_ROW_HOLDERS, "row-holders", "SELECT l.lock_data", NULL, NULL },
 	{ SIM_ROW_HOLDERS, "row-holders", "SELECT l.LOCK_DATA", NULL, NULL },
 	{ SIM_BLOCKER, "blocker", "SELECT b.PROCESSLIST_ID "
@@ -81,8 +83,8 @@ static const struct pattern patterns[] = {
 	  "SELECT ?, ?, ?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL ? "
 	  "MICROSECOND, ? FROM lock_permits q WHERE q.name = ? AND q.permits = "
 	  "? AND IFNULL(IS_USED_LOCK(?), CONNECTION_ID()) = CONNECTION_ID() "
-	  "AND NOT EXISTS (SELECT 1 FROM business_lease l WHERE l.name = "
-	  "q.name AND l.slot > q.permits AND l.slot <= 1073741823) LOCK IN "
+	  "AND (SELECT COUNT(*) FROM business_lease l WHERE l.name = q.name "
+	  "AND l.slot > q.permits AND l.slot <= 1073741823) = 0 LOCK IN "
 	  "SHARE MODE ON DUPLICATE KEY UPDATE attempt = "
 	  "business_lease.attempt", NULL, NULL },
 	{ SIM_PERMITS_MAKE, "make-permits", "INSERT INTO lock_permits (name, "
@@ -327,8 +329,8 @@ static const struct {
 	{ SIM_IF_KEEP, "breaks > 4294967295" },
 	{ SIM_IF_NOBODY_PLEADS, "IS_USED_LOCK(?) IS NULL" },
 	{ SIM_IF_EXPIRED, "expires_at <= UTC_TIMESTAMP(6)" },
-	{ SIM_IF_NO_SESSION, "NOT EXISTS (SELECT 1 FROM lease_session s "
-	  "WHERE s.id = session)" },
+	{ SIM_IF_NO_SESSION, "(SELECT COUNT(*) FROM lease_session s WHERE "
+	  "s.id = session) = 0" },
 	{ SIM_IF_STRATEGY, "strategy = ?" },
 	{ SIM_IF_OLD, "drawn_at < " LONG_AGO },
 	{ SIM_IF_OLD, "t.drawn_at < " LONG_AGO },
@@ -408,8 +410,8 @@ static const struct {
 	  { 0, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO, SIM_ZERO,
 	    SIM_ZERO } },
 	{ SIM_DELETE_LEASE, "sweep-name", "DELETE l FROM business_lease l "
-	  "FORCE INDEX (PRIMARY) WHERE " PERMITS " AND NOT EXISTS (SELECT 1 "
-	  "FROM lease_session s WHERE s.id = l.session)", NULL, { 0, 1, 2 } },
+	  "FORCE INDEX (PRIMARY) WHERE " PERMITS " AND (SELECT COUNT(*) "
+	  "FROM lease_session s WHERE s.id = l.session) = 0", NULL, { 0, 1, 2 } },
 	{ SIM_ACQUIRE_SEEING, "insert-one-seeing", "INSERT INTO business_lease "
 	  "(name, slot, session, attempt, acquired_at, expires_at, info) "
 	  "SELECT p.n, 0 + 0 * LAST_INSERT_ID(COALESCE(IS_USED_LOCK(p.b), 0))"
@@ -504,8 +506,8 @@ static const struct {
 	{ { SIM_IF_ATTEMPT, 2 }, "l.attempt IN ({?2|, })", false },
 	{ { SIM_IF_ATTEMPT, 2 }, "l.attempt IN ({?1|, })", false },
 	{ { SIM_IF_EXPIRED, 0 }, "l.expires_at <= UTC_TIMESTAMP(6)", false },
-	{ { SIM_IF_NO_SESSION, 0 }, "NOT EXISTS (SELECT 1 FROM lease_session s "
-	  "WHERE s.id = l.session)", false },
+	{ { SIM_IF_NO_SESSION, 0 }, "(SELECT COUNT(*) FROM lease_session s "
+	  "WHERE s.id = l.session) = 0", false },
 	{ { SIM_IF_NOBODY_PLEADS, 3 },
 	  "IS_USED_LOCK(ELT(1, {?3|, })) IS NULL", false },
 	{ { SIM_IF_ID, 0 }, "s.id IN ({?0|, })", false },

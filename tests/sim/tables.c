@@ -459,6 +459,11 @@ static void choose_blocker(struct sim_session *session)
 	session->chosen = blocker_of(request->params[0].u64) == id ? id : 0;
 }
 
+static void read_chosen(struct sim_session *session)
+{
+	sim_answer_row(&session->answer, 1)[0] = rlk_u64(session->chosen);
+}
+
 /* An application's account has no right to see who has locked what. */
 static void refuse_to_tell(struct sim_session *session)
 {
@@ -573,6 +578,7 @@ bool sim_execute(struct sim_session *session)
 		[SIM_FIND_TAG] = find_tag,
 		[SIM_BLOCKER] = find_blocker,
 		[SIM_CHOOSE_BLOCKER] = choose_blocker,
+		[SIM_READ_CHOSEN] = read_chosen,
 		[SIM_ROW_HOLDERS] = refuse_to_tell,
 		[SIM_LOOK] = sim_lease_look,
 		[SIM_LOOK_READER] = sim_reader_look,
