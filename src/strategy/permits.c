@@ -82,9 +82,9 @@ static const struct rlk_stmt_def insert_guess = {
 	"UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ? "
 	"FROM lock_permits q WHERE q.name = ? AND q.permits = ? "
 	"AND IFNULL(IS_USED_LOCK(?), CONNECTION_ID()) = CONNECTION_ID() "
-	"AND NOT EXISTS (SELECT 1 FROM business_lease l "
+	"AND (SELECT COUNT(*) FROM business_lease l "
 	"WHERE l.name = q.name AND l.slot > q.permits "
-	"AND l.slot <= " LAST_SLOT ") LOCK IN SHARE MODE "
+	"AND l.slot <= " LAST_SLOT ") = 0 LOCK IN SHARE MODE "
 	"ON DUPLICATE KEY UPDATE attempt = business_lease.attempt",
 };
 

@@ -81,8 +81,8 @@ static const struct removal evict_silent =
 
 static const struct removal sweep_dead =
     REMOVAL("sweep", "attempt",
-	    LEASE " AND NOT EXISTS"
-		  " (SELECT 1 FROM lease_session s WHERE s.id = session)");
+	    LEASE " AND (SELECT COUNT(*) FROM lease_session s"
+		  " WHERE s.id = session) = 0");
 
 static const struct removal sweep_expired =
     REMOVAL("sweep", "attempt", LEASE " AND expires_at <= UTC_TIMESTAMP(6)");

@@ -24,9 +24,10 @@
 #define DELETE "DELETE l FROM business_lease l FORCE INDEX (PRIMARY) WHERE "
 #define SWEEP                                                                  \
 	DELETE "l.name IN ({?0|, }) AND l.slot = 0 AND l.attempt IN ({?1|, })"
+/* Counted: see sure.h for NOT EXISTS. */
 #define NO_SESSION                                                             \
-	" AND NOT EXISTS (SELECT 1 FROM lease_session s WHERE s.id = "         \
-	"l.session)"
+	" AND (SELECT COUNT(*) FROM lease_session s WHERE s.id = l.session) "  \
+	"= 0"
 
 #define EVICT "DELETE s FROM lease_session s FORCE INDEX (PRIMARY) WHERE "
 

@@ -3,6 +3,7 @@
  * Many of the dead by one statement, with the words of each server: what is
  * alive stays, whatever it looked like before.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -306,6 +307,51 @@ EACH("the dead of a name go together")
 	assert_int_equal(sweep_name(name), 0);
 	assert_int_equal(parts_rows(name), 2);
 	assert_int_equal(parts_rows(other), 1);
+}
+
+/* Somebody who kills whatever a connection is doing. */
+struct killer {
+	struct test_sql *sql;
+	uint64_t id;
+	_Atomic bool over;
+};
+
+static void *kill_all(void *arg)
+{
+	struct killer *killer = arg;
+
+	while (!killer->over)
+		test_sql_try(killer->sql, "KILL QUERY %llu",
+			     (unsigned long long) killer->id);
+	return NULL;
+}
+
+/* MariaDB deletes by NOT EXISTS what it has not looked for to the end. */
+LEASE("what lives outlives a storm of KILLs")
+{
+	struct rlk_conn *conn = ground->conns[0];
+	struct rlk_request request = ground_request(1, test_name("storm"));
+	struct rlk_dead_lease lease = { request.name, request.attempt };
+	const struct rlk_removal removal = { RLK_SWEEP_DEAD, &lease, 1 };
+	struct killer killer = { .sql = test_sql_open(),
+				 .id = rlk_conn_id(conn) };
+	pthread_t thread;
+
+	assert_int_equal(ground_ask(1, &request, RLK_ASK_FIRST, NULL),
+			 RLK_DONE);
+	assert_int_equal(pthread_create(&thread, NULL, kill_all, &killer), 0);
+	for (int i = 0; i < 5000; i++) {
+		uint64_t swept;
+		bool one;
+
+		rlk_remove_many(conn, &removal, &swept, &err);
+		rlk_lease_sweep_dead(conn, &request, &one, &err);
+	}
+	killer.over = true;
+	pthread_join(thread, NULL);
+	test_sql_end(killer.sql);
+	assert_true(ground_confirm(1, &request));
+	assert_true(ground_release(1, &request));
 }
 
 CASE_MAIN(test_main)
