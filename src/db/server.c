@@ -327,18 +327,27 @@ static const struct rlk_stmt_def holders_mariadb = {
 	.once = true,
 };
 
+/* A prepared transaction has no thread any more (MySQL Reference Manual, "XA
+ * Transactions"). */
 static const struct rlk_stmt_def holders_mysql = {
 	"look who holds what",
 	"SELECT l.LOCK_DATA, t.PROCESSLIST_ID, t.PROCESSLIST_HOST, "
 	"UTC_TIMESTAMP(6) - INTERVAL e.TIMER_WAIT DIV 1000000 MICROSECOND, "
 	"e.TIMER_WAIT DIV 1000000 "
 	"FROM performance_schema.data_locks l "
-	"JOIN performance_schema.threads t ON t.THREAD_ID = l.THREAD_ID "
+	"LEFT JOIN performance_schema.threads t ON t.THREAD_ID = l.THREAD_ID "
 	"LEFT JOIN performance_schema.events_transactions_current e "
 	"ON e.THREAD_ID = l.THREAD_ID AND e.STATE = 'ACTIVE' "
 	"WHERE l.OBJECT_SCHEMA = DATABASE() "
 	"AND l.OBJECT_NAME = 'business_lock' AND l.LOCK_TYPE = 'RECORD' "
 	"AND l.LOCK_STATUS = 'GRANTED' AND l.LOCK_MODE NOT LIKE '%,GAP%'",
+	.once = true,
+};
+
+/* Where it is off its tables are empty. */
+static const struct rlk_stmt_def holders_all_mysql = {
+	"look who holds what",
+	"SELECT CAST(@@performance_schema AS SIGNED)",
 	.once = true,
 };
 
@@ -516,7 +525,7 @@ const struct rlk_dialect *rlk_server_dialect(const struct rlk_server *server)
 		.row_blocker = &blocker_mysql,
 		.row_choose_blocker = &choose_blocker_mysql,
 		.row_holders = &holders_mysql,
-		.row_holders_all = true,
+		.row_holders_all = &holders_all_mysql,
 		.waits_for_rows = &waits_for_rows_mysql,
 		.waits_in_line = &waits_in_line_mysql,
 		.line_recorded = &line_recorded_mysql,

@@ -124,8 +124,8 @@ struct rlk_dialect {
 	 *  how many microseconds it is open. Each by a privilege that an
 	 *  application's account does not have. */
 	const struct rlk_stmt_def *row_holders;
-	/** It lists all locks, not only those that somebody waits for. */
-	bool row_holders_all;
+	/** 1 if it lists all locks. NULL: those that somebody waits for. */
+	const struct rlk_stmt_def *row_holders_all;
 	/**
 	 * List the connections that wait for rows of business_lock, or in line
 	 * for user-level locks whose names begin with "rlb:"; in the order in

@@ -101,6 +101,14 @@ static void add(const struct rlk_value *columns, void *arg)
 	holder_fini(&holder);
 }
 
+static void note_all(const struct rlk_value *columns, void *arg)
+{
+	struct rlk_row_holders *holders = arg;
+
+	if (columns[0].i64 != 1)
+		holders->complete = false;
+}
+
 static int compare(const void *a, const void *b)
 {
 	return strcmp(((const struct rlk_row_holder *) a)->name,
@@ -114,9 +122,12 @@ enum rlk_fault rlk_row_holders_read(struct rlk_conn *conn,
 	const struct rlk_dialect *dialect = rlk_conn_dialect(conn);
 	enum rlk_fault fault;
 
-	ret_holders->complete = dialect->row_holders_all;
+	ret_holders->complete = dialect->row_holders_all != NULL;
 	fault = rlk_stmt_each(conn, dialect->row_holders, NULL, add,
 			      ret_holders, reterr);
+	if (!fault && ret_holders->complete)
+		fault = rlk_stmt_each(conn, dialect->row_holders_all, NULL,
+				      note_all, ret_holders, reterr);
 	if (fault)
 		ret_holders->complete = false;
 	if (fault == RLK_REFUSED)

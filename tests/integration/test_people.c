@@ -99,6 +99,38 @@ CASE("list looks at rows only when told to")
 	assert_int_equal(look(client, &options).entries, 0);
 }
 
+/* Its connection is gone. MariaDB does not tell who has it, and MySQL has no
+ * thread of it. */
+CASE("list shows no row as free that a prepared transaction has locked")
+{
+	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
+	struct rowlock_client_options as_admin = test_client_options(TTL_MS);
+	const char *name = test_name("prepared");
+	struct test_sql *sql = test_sql_open();
+	TEST_SQL(later);
+
+	as_admin.dsn = getenv("ROWLOCK_TEST_ADMIN_DSN");
+	if (!as_admin.dsn)
+		skip();
+	test_sql(sql, "INSERT INTO business_lock (name) VALUES ('%s')", name);
+	test_sql(sql, "XA START '%s'", name);
+	test_sql(sql, "UPDATE business_lock SET info = 'x' WHERE name = '%s'",
+		 name);
+	test_sql(sql, "XA END '%s'", name);
+	test_sql(sql, "XA PREPARE '%s'", name);
+	test_sql_end(sql);
+	options.name = name;
+	options.flags = ROWLOCK_LIST_ROWS;
+	{
+		TEST_CLIENT(admin, test_client_with(&as_admin));
+
+		assert_int_not_equal(look(admin, &options).state,
+				     ROWLOCK_STATE_FREE);
+	}
+	test_sql(later, "XA ROLLBACK '%s'", name);
+	test_sql(later, "DELETE FROM business_lock WHERE name = '%s'", name);
+}
+
 CASE("list takes a shell's pattern")
 {
 	struct rowlock_list_options options = ROWLOCK_LIST_OPTIONS_DEFAULT;
