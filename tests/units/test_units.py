@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""The units of docs/cron.md and the daemon's, started and stopped by systemd.
+"""The units of docs/cron.md, docs/monitoring.md and the daemon's, started and stopped
+by systemd.
 
 tests/units/boot runs this as root, in a container of its own."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
 import unittest
+import urllib.request
 
 LONGEST_S = 300
 CATALOG = "/usr/lib/systemd/catalog/rowlock.catalog"
@@ -48,6 +51,11 @@ def write(path, text, mode=0o644):
     os.chmod(path, mode)
 
 
+def contents(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def option_file(path, user, password=SECRET):
     write(path, f"[rowlock]\nsocket=/run/mysqld/mysqld.sock\nuser={user}\n"
           f"password={password}\ndatabase=rowlock\n", 0o600)
@@ -57,6 +65,14 @@ def units_of_the_page():
     with open("/test/cron.md", encoding="utf-8") as page:
         return dict(re.findall(r"```ini\n# (/etc/systemd/\S+)\n(.*?)```", page.read(),
                                re.S))
+
+
+def options_of_the_page():
+    """What docs/monitoring.md writes by systemctl edit."""
+    with open("/test/monitoring.md", encoding="utf-8") as page:
+        shown = re.search(r"^systemctl edit rowlock-reaperd\n((?:# .*\n)+)", page.read(),
+                          re.M)
+    return re.sub("^# ", "", shown[1], flags=re.M)
 
 
 def entries(unit):
@@ -197,6 +213,44 @@ class Units(unittest.TestCase):
             e["MESSAGE"] for e in entries("rowlock-reaperd")))
         self.assertEqual(systemctl("stop", "rowlock-reaperd"), 0)
         self.assertEqual(shown("rowlock-reaperd", "Result"), "success")
+
+    def test_the_daemon_serves_its_metrics_and_its_page(self):
+        option_file("/etc/rowlock/reaperd.cnf", "rowlock_reaper")
+        more = "/etc/systemd/system/rowlock-reaperd.service.d/override.conf"
+        write(more, options_of_the_page())
+        systemctl("daemon-reload")
+        self.addCleanup(systemctl, "daemon-reload")
+        self.addCleanup(os.unlink, more)
+        self.assertEqual(systemctl("restart", "rowlock-reaperd"), 0)
+        with urllib.request.urlopen("http://127.0.0.1:9188/metrics") as answer:
+            text = answer.read().decode()
+        self.assertIn("\nrowlock_up 1\n", text)
+        self.assertIn('class="nightly"', text)
+        with urllib.request.urlopen("http://127.0.0.1:9188/") as answer:
+            self.assertIn("<!DOCTYPE html>", answer.read().decode())
+        self.assertEqual(systemctl("stop", "rowlock-reaperd"), 0)
+        self.assertEqual(shown("rowlock-reaperd", "Result"), "success")
+
+    def test_a_timer_writes_the_metrics_into_a_file(self):
+        option_file("/etc/rowlock/reaperd.cnf", "rowlock_reaper")
+        place = "/var/lib/prometheus/node-exporter"
+        os.makedirs(place)
+        for unit in ("rowlock-metrics.service", "rowlock-metrics.timer"):
+            shutil.copy(f"/usr/share/rowlock/monitoring/{unit}", "/etc/systemd/system")
+        systemctl("daemon-reload")
+        self.assertEqual(systemctl("enable", "--now", "rowlock-metrics.timer"), 0)
+        self.addCleanup(systemctl, "disable", "--now", "rowlock-metrics.timer")
+        until("it has written", lambda: os.path.exists(f"{place}/rowlock.prom"))
+        systemctl("stop", "rowlock-metrics.timer")
+        until("it has ended", lambda: shown("rowlock-metrics", "ActiveState") == "inactive")
+        self.assertIn("\nrowlock_up 1\n", contents(f"{place}/rowlock.prom"))
+        # Its socket would start it.
+        server = ("mariadb.socket", "mariadb.service")
+        systemctl("stop", *server)
+        self.addCleanup(systemctl, "start", *server)
+        self.assertEqual(systemctl("start", "rowlock-metrics"), 0)
+        self.assertIn("\nrowlock_up 0\n", contents(f"{place}/rowlock.prom"))
+        self.assertEqual(os.listdir(place), ["rowlock.prom"])
 
     def test_the_daemon_with_a_wrong_account_fails_at_its_start_and_stays_so(self):
         option_file("/etc/rowlock/reaperd.cnf", "rowlock_reaper", "another")
