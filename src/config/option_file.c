@@ -67,8 +67,8 @@ static int fail(const struct reader *reader, const struct place *place,
 			place->path, place->line, place->group, problem);
 }
 
-/* What is in a file that was not read is not known: without it the connection
- * might lead to another server. */
+/* A file that was not read may name the server: without it the connection might
+ * lead to another one. */
 static int fail_unread(const struct reader *reader, const char *path)
 {
 	return rlk_fail(reader->reterr, ROWLOCK_EINVAL,

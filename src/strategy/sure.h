@@ -15,9 +15,10 @@
  * Where a KILL QUERY meets a subquery there, a MariaDB goes on without it: a
  * scalar one is NULL, EXISTS is false. So NOT EXISTS is true, of a row that is
  * there, and a DELETE by it deleted leases whose session lives (10.11: 31 times
- * in 18,642 under a storm of KILLs). What must not be done while there is a row
- * asks for (SELECT COUNT(*) ...) = 0, which is then unknown. NOT EXISTS is for
- * what something else decides: a primary key, or a look behind it.
+ * in 18,642 under a storm of KILLs). A statement that must do nothing while
+ * there is a row asks for (SELECT COUNT(*) ...) = 0, which is then unknown.
+ * NOT EXISTS is for what something else decides: a primary key, or a look
+ * behind it.
  *
  * A server does not report LAST_INSERT_ID(expression) beside the answer where
  * the table has a trigger (MariaDB 10.11, 11.8, MySQL 9.7: it reports 0). The

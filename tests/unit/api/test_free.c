@@ -147,7 +147,7 @@ static void free_during(struct call *call)
 	pthread_join(freer, NULL);
 }
 
-/* What uses the lock behind the end of its call is a race with the free, which
+/* A call that used the lock behind its own end would race with the free, which
  * ThreadSanitizer sees. */
 FAKE("free waits until a call on the lock is over")
 {
