@@ -34,7 +34,7 @@ def installed(build):
         for entry in kind.values():
             place = re.sub(r'\{(\w+)\}', lambda word: PLACES[word[1]],
                            entry['destination'])
-            found.add(place.replace(prefix, 'usr', 1) if place[0] == '/' else place)
+            found.add(place.replace(prefix, 'usr', 1).strip('/'))
     return found
 
 
