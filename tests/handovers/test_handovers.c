@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leases that are exported and adopted, in several lanes at a time, while each side is
- * killed at each step: never two that hold a name, never free in between, never
- * lost while one of the two lives.
+ * Leases that are exported and adopted, in several lanes at a time, while each
+ * side is killed at each step: never two that hold a name, never free in
+ * between, never lost while one of the two lives.
  *
  * ROWLOCK_TEST_HANDOVERS: how many (200). ROWLOCK_TEST_SEED: of the choices.
  */
