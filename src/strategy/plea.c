@@ -215,7 +215,9 @@ enum rlk_fault rlk_plea_release(struct rlk_conn *conn,
 	if (fault)
 		return fault;
 	removed += quietly;
+	/* The first statement may have deleted some of them, and the second one
+	 * none, as it was killed (sure.h). */
 	*ret_found = removed == request->count;
-	return removed ? RLK_DONE
-		       : rlk_attempt_make_sure(conn, request, reterr);
+	return *ret_found ? RLK_DONE
+			  : rlk_attempt_make_sure(conn, request, reterr);
 }
