@@ -142,7 +142,8 @@ CASE("a KILL that lands after its breaker gave up ends no other hold")
 	struct rowlock_client_options options = test_client_options(60000);
 	const char *broken = test_name("broken");
 	struct proxy *proxy = proxy_to(root);
-	struct rowlock_client *breaker = client_by(proxy, root, 60000, 300);
+	struct rowlock_client *breaker =
+	    client_by(proxy, root, 60000, test_timeout_ms(300));
 	struct test_sql *sql = test_server_root();
 	struct rowlock_client *client;
 	struct rowlock *lock, *other;
