@@ -101,12 +101,18 @@ static void add(const struct rlk_value *columns, void *arg)
 	holder_fini(&holder);
 }
 
-static void note_all(const struct rlk_value *columns, void *arg)
+/* Does it list all locks? */
+static enum rlk_fault ask_whether_all(struct rlk_conn *conn,
+				      const struct rlk_stmt_def *ask,
+				      bool *ret_all,
+				      struct rowlock_errinfo *reterr)
 {
-	struct rlk_row_holders *holders = arg;
+	struct rlk_reply reply;
+	enum rlk_fault fault = rlk_stmt_give_up(
+	    conn, rlk_stmt_run(conn, ask, NULL, &reply, reterr), reterr);
 
-	if (columns[0].i64 != 1)
-		holders->complete = false;
+	*ret_all = !fault && reply.has_row && reply.columns[0].i64 == 1;
+	return fault;
 }
 
 static int compare(const void *a, const void *b)
@@ -126,8 +132,8 @@ enum rlk_fault rlk_row_holders_read(struct rlk_conn *conn,
 	fault = rlk_stmt_each(conn, dialect->row_holders, NULL, add,
 			      ret_holders, reterr);
 	if (!fault && ret_holders->complete)
-		fault = rlk_stmt_each(conn, dialect->row_holders_all, NULL,
-				      note_all, ret_holders, reterr);
+		fault = ask_whether_all(conn, dialect->row_holders_all,
+					&ret_holders->complete, reterr);
 	if (fault)
 		ret_holders->complete = false;
 	if (fault == RLK_REFUSED)
