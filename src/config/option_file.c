@@ -384,12 +384,12 @@ static int read_file(struct reader *reader, const char *path,
 	struct place place = { .path = path };
 	int code = 0;
 
-	if (!file)
+	if (file)
+		code = check_file(reader, path, fd);
+	else
 		code = fail_unread(reader, path);
 	if (!file && fd >= 0)
 		close(fd);
-	if (file)
-		code = check_file(reader, path, fd);
 	while (!code && getline(&line.text, &line.size, file) >= 0) {
 		place.line++;
 		code = take_line(reader, &place, line.text, depth);
