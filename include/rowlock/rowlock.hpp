@@ -383,7 +383,7 @@ class lock
 		detail::check(code, info);
 		return hold(get());
 	}
-	/** Hold what another has exported, @text, by hold::export_hold():
+	/** Hold the lease for which hold::export_hold() has returned @text:
 	 *  rowlock_adopt(). Throws errc::lost if the string was used before, or
 	 *  the lease is over. Waits for nobody. */
 	[[nodiscard]] hold adopt(const std::string &text)

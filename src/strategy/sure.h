@@ -9,8 +9,8 @@
  * MariaDB answers an UPDATE or a DELETE by primary key with "OK, 0 rows" where
  * KILL QUERY or max_statement_time meets it while it is optimized, and has
  * changed nothing (10.11: 168 of 3,426 DELETEs under a storm of KILLs; 11.8:
- * also UPDATEs). A SELECT that is killed is an error. So the row is looked for
- * once more before anything is concluded from its absence.
+ * also UPDATEs). A SELECT without a subquery that is killed is an error. So the
+ * row is looked for once more before anything is concluded from its absence.
  *
  * Where a KILL QUERY meets a subquery there, a MariaDB goes on without it: a
  * scalar one is NULL, EXISTS is false. So NOT EXISTS is true, of a row that is
