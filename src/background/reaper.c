@@ -12,7 +12,7 @@
 
 #include "background/reaper_private.h"
 
-#include "background/reap_claim.h"
+#include "background/reap_duty.h"
 #include "background/remains.h"
 #include "base/random.h"
 #include "core/call.h"
@@ -80,7 +80,7 @@ bool rlk_pass_may_remove(struct rlk_pass *pass)
 bool rlk_pass_goes_on(struct rlk_pass *pass)
 {
 	return !rlk_client_stopping(pass->client) && rlk_pass_has_time(pass) &&
-	       rlk_claim_goes_on(pass);
+	       rlk_duty_goes_on(pass);
 }
 
 /* ---------------------------------------------------------------- tokens */
@@ -202,7 +202,7 @@ static int reap(struct rlk_pass *pass, struct rowlock_errinfo *reterr)
 
 	if (code)
 		return code;
-	code = rlk_claim_turn(pass, &ours, reterr);
+	code = rlk_duty_ask(pass, &ours, reterr);
 	if (!code && ours)
 		code = remove_all(pass, reterr);
 	rlk_pool_put(client->pool, pass->conn);
@@ -238,8 +238,9 @@ int rlk_reap_pass(struct rowlock_client *client,
 	return code;
 }
 
-/* Without a claim, each client reaps more rarely the more there are: together
- * about once per interval. With jitter, as they may have started together. */
+/* Where no client has the duty, each reaps more rarely the more there are:
+ * together about once per interval. With jitter, as they may have started
+ * together. */
 static int64_t next_pass(struct rowlock_client *client, unsigned int sessions)
 {
 	uint64_t share = sessions < 1            ? 1
@@ -256,7 +257,7 @@ void rlk_reaper_run(void *arg)
 	struct rowlock_client *client = arg;
 	int64_t next = next_pass(client, 1);
 	struct rlk_reap_from from = { 0 };
-	struct rlk_claim claim = { 0 };
+	struct rlk_duty duty = { 0 };
 	bool failing = false;
 
 	for (;;) {
@@ -267,7 +268,7 @@ void rlk_reaper_run(void *arg)
 			.most_ms = PASS_MOST_MS,
 			.from = &from,
 			.result = &result,
-			.claim = &claim,
+			.duty = &duty,
 			.sleeper = &client->reaper_sleeper,
 		};
 		struct rowlock_errinfo error;
@@ -283,7 +284,7 @@ void rlk_reaper_run(void *arg)
 			rlk_log(&client->log, ROWLOCK_LOG_WARNING, "reaper: %s",
 				error.message);
 		failing = code != 0;
-		next = claim.refused ? next_pass(client, pass.sessions)
-				     : rlk_claim_next(client, &claim);
+		next = duty.refused ? next_pass(client, pass.sessions)
+				    : rlk_duty_next(client, &duty);
 	}
 }

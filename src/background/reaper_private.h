@@ -10,12 +10,12 @@
 #include "background/reaper.h"
 #include "core/client.h"
 
-/** A client's view of the claim to reap (reap_claim.c). */
-struct rlk_claim {
-	uint64_t number; /* of the current turn, if it is ours; else 0 */
+/** The duty to reap, as a client sees it (reap_duty.c). */
+struct rlk_duty {
+	uint64_t number; /* it is ours, under this number; else 0 */
 	int64_t age_ms;  /* of another's, when it was last looked at */
 	int64_t keep_ms; /* when to renew ours */
-	bool refused;    /* the account may not claim: each reaps */
+	bool refused;    /* the account may not write it: each reaps */
 };
 
 /** One pass over all rows. It has a time limit, or a server that always has
@@ -25,13 +25,13 @@ struct rlk_pass {
 	struct rlk_conn *conn;
 	unsigned int batch; /* rows per look */
 	struct rowlock_reap_result *result;
-	struct rlk_claim *claim; /* NULL: called by rowlock_reap() */
-	unsigned int sessions;   /* all of them, dead or alive */
-	uint64_t floor;          /* the tokens' floor, at least */
-	uint64_t most_ms;        /* its time limit, */
-	int64_t ends_ms;         /* and when that is up */
-	bool more;               /* it was up: there may be more */
-	bool removes;            /* it has begun to remove */
+	struct rlk_duty *duty; /* NULL: called by rowlock_reap() */
+	unsigned int sessions; /* all of them, dead or alive */
+	uint64_t floor;        /* the tokens' floor, at least */
+	uint64_t most_ms;      /* its time limit, */
+	int64_t ends_ms;       /* and when that is up */
+	bool more;             /* it was up: there may be more */
+	bool removes;          /* it has begun to remove */
 	struct rlk_reap_from *from;
 	/* It works in bursts, with rests between. */
 	int64_t burst_ms;            /* when this one began */
@@ -52,7 +52,7 @@ bool rlk_pass_has_time(struct rlk_pass *pass);
  *  would never get on. */
 bool rlk_pass_may_remove(struct rlk_pass *pass);
 
-/** May a pass look for more? Neither the client, nor its turn, nor its time
+/** May a pass look for more? Neither the client, nor its duty, nor its time
  *  ends. */
 bool rlk_pass_goes_on(struct rlk_pass *pass);
 

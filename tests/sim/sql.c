@@ -168,17 +168,17 @@ static const struct pattern patterns[] = {
 	  "(l.name = ? AND l.slot > ?)) AND (s.id IS NULL OR l.expires_at <= "
 	  "UTC_TIMESTAMP(6) OR (? = 1 AND l.expires_at IS NOT NULL)) "
 	  "ORDER BY l.name, l.slot LIMIT ?", NULL, NULL },
-	{ SIM_CLAIM_LOOK, "look-who-reaps", "SELECT ABS(TIMESTAMPDIFF("
+	{ SIM_DUTY_LOOK, "look-who-reaps", "SELECT ABS(TIMESTAMPDIFF("
 	  "MICROSECOND, drawn_at, UTC_TIMESTAMP(6))) FROM lock_token WHERE "
 	  "strategy = 'reaper' AND name = 'pass'", NULL, NULL },
-	{ SIM_CLAIM_TAKE, "claim", "INSERT INTO lock_token (strategy, name, "
+	{ SIM_DUTY_TAKE, "take-duty", "INSERT INTO lock_token (strategy, name, "
 	  "token, drawn_at) VALUES ('reaper', 'pass', LAST_INSERT_ID(1), "
 	  "UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE token = IF(ABS("
 	  "TIMESTAMPDIFF(MICROSECOND, drawn_at, VALUES(drawn_at))) < ?, token, "
 	  "LAST_INSERT_ID(token + 1)), drawn_at = IF(ABS(TIMESTAMPDIFF("
 	  "MICROSECOND, drawn_at, VALUES(drawn_at))) < ?, drawn_at, "
 	  "VALUES(drawn_at))", NULL, NULL },
-	{ SIM_CLAIM_KEEP, "keep-claim", "UPDATE lock_token SET drawn_at = "
+	{ SIM_DUTY_KEEP, "keep-duty", "UPDATE lock_token SET drawn_at = "
 	  "UTC_TIMESTAMP(6) WHERE strategy = 'reaper' AND name = 'pass' AND "
 	  "token = ?", NULL, NULL },
 	{ SIM_TOKENS_OLD, "old-tokens",

@@ -56,7 +56,7 @@ enum sim_verb {
 	SIM_DEAD_OF_NAME,
 	SIM_TOKENS_OLD,
 	SIM_REQUESTS_OVER, /* nobody asks for a lease here */
-	SIM_CLAIM_LOOK,
+	SIM_DUTY_LOOK,
 	SIM_STILL_LEASE, /* what a DELETE by the same conditions is about */
 	SIM_STILL_SESSION,
 	SIM_BEATS,
@@ -109,8 +109,8 @@ enum sim_verb {
 	SIM_RAISE_LEASE,
 	SIM_RAISE_ROW,
 	SIM_RAISE_FLOOR,
-	SIM_CLAIM_TAKE,
-	SIM_CLAIM_KEEP,
+	SIM_DUTY_TAKE,
+	SIM_DUTY_KEEP,
 	SIM_DROP_TOKEN,
 	SIM_PLEA_MAKE,
 	SIM_PLEA_HEAR,

@@ -312,39 +312,39 @@ static void drop_token(struct sim_session *session)
 
 /* Whose turn it is to reap. Two who have it only work twice; but a turn's
  * number is one process's. */
-static void look_at_claim(struct sim_session *session)
+static void look_at_duty(struct sim_session *session)
 {
-	int64_t age = session->request.started_us - sim_tables.claim.at_us;
+	int64_t age = session->request.started_us - sim_tables.duty.at_us;
 
-	if (sim_tables.claim.number)
+	if (sim_tables.duty.number)
 		sim_answer_row(&session->answer, 1)[0] =
 		    sim_signed(age < 0 ? -age : age);
 }
 
-static void take_claim(struct sim_session *session)
+static void take_duty(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
-	int64_t age = request->started_us - sim_tables.claim.at_us;
+	int64_t age = request->started_us - sim_tables.duty.at_us;
 
-	if (sim_tables.claim.number &&
+	if (sim_tables.duty.number &&
 	    (age < 0 ? -age : age) < request->params[0].i64)
 		return;
-	session->answer.affected = sim_tables.claim.number ? 2 : 1;
-	session->answer.insert_id = ++sim_tables.claim.number;
-	sim_tables.claim.at_us = request->started_us;
-	sim_tables.claim.proc = session->proc;
+	session->answer.affected = sim_tables.duty.number ? 2 : 1;
+	session->answer.insert_id = ++sim_tables.duty.number;
+	sim_tables.duty.at_us = request->started_us;
+	sim_tables.duty.proc = session->proc;
 }
 
-static void keep_claim(struct sim_session *session)
+static void keep_duty(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
 
-	if (sim_tables.claim.number != request->params[0].u64)
+	if (sim_tables.duty.number != request->params[0].u64)
 		return;
-	if (sim_tables.claim.proc != session->proc)
+	if (sim_tables.duty.proc != session->proc)
 		sim_violation("process %u keeps the turn of process %u",
-			      session->proc, sim_tables.claim.proc);
-	sim_tables.claim.at_us = request->started_us;
+			      session->proc, sim_tables.duty.proc);
+	sim_tables.duty.at_us = request->started_us;
 	session->answer.affected = 1;
 }
 
@@ -621,13 +621,13 @@ bool sim_execute(struct sim_session *session)
 		[SIM_PLEA_COUNT] = sim_permits_count,
 		[SIM_PLEA_MAKE] = change_plea,
 		[SIM_PLEA_HEAR] = change_plea,
-		[SIM_CLAIM_LOOK] = look_at_claim,
+		[SIM_DUTY_LOOK] = look_at_duty,
 		[SIM_STILL_LEASE] = sim_lease_present,
 		[SIM_STILL_SESSION] = find_sessions,
 		[SIM_BEATS] = tell_beats,
 		[SIM_LAST_ID] = tell_last_id,
-		[SIM_CLAIM_TAKE] = take_claim,
-		[SIM_CLAIM_KEEP] = keep_claim,
+		[SIM_DUTY_TAKE] = take_duty,
+		[SIM_DUTY_KEEP] = keep_duty,
 		[SIM_DROP_TOKEN] = drop_token,
 		[SIM_OVERTAKE] = sim_outcome_overtake,
 		[SIM_GLANCE_GUARDS] = sim_outcome_look,

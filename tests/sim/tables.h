@@ -88,7 +88,7 @@ struct sim_tables {
 		uint64_t number; /* 0: no row */
 		int64_t at_us;
 		unsigned int proc;
-	} claim;         /* whose turn it is to reap */
+	} duty;          /* to reap */
 	bool pleaded[8]; /* of those first in line for permits */
 };
 

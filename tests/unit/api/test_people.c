@@ -392,11 +392,10 @@ FAKE("a reaper among many reaps rarely")
 	options.reap_interval_ms = 1000;
 	options.flags ^= ROWLOCK_NO_REAPER;
 	/* Its account may not write whose turn it is. */
-	fake_always(FAKE_CLAIM_TAKE,
-		    (struct fake_answer){ .given = true,
-					  .skip = true,
-					  .result = RLK_REFUSED,
-					  .mysql = 1142 });
+	fake_always(FAKE_DUTY_TAKE, (struct fake_answer){ .given = true,
+							  .skip = true,
+							  .result = RLK_REFUSED,
+							  .mysql = 1142 });
 	for (uint64_t id = 1; id <= 40; id++)
 		fake_session_add(id);
 	FAKE_CLIENT_AS(client, fake_client_with(&options));

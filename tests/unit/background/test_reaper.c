@@ -40,68 +40,67 @@ FAKE("a pass behind a whole one looks at all")
 FAKE("while another reaps a client only looks")
 {
 
-	fake_claim_elsewhere(true);
+	fake_duty_elsewhere(true);
 	FAKE_CLIENT_AS(client, reaper());
-	fake_pass_await(FAKE_CLAIM_LOOK, 4);
-	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 0);
+	fake_pass_await(FAKE_DUTY_LOOK, 4);
+	assert_int_equal(fake_count(FAKE_DUTY_TAKE), 0);
 	assert_int_equal(fake_count(FAKE_SESSIONS), 0);
-	/* It ends: its turn gets old, and is taken. */
-	fake_claim_elsewhere(false);
+	/* It ends: its duty gets old, and is taken. */
+	fake_duty_elsewhere(false);
 	fake_pass_await(FAKE_SESSIONS, 1);
-	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 1);
+	assert_int_equal(fake_count(FAKE_DUTY_TAKE), 1);
 }
 
-FAKE("whose turn it is goes on")
+FAKE("a client that has the duty goes on")
 {
 	FAKE_CLIENT_AS(client, reaper());
 	unsigned int looks;
 
 	fake_pass_await(FAKE_SESSIONS, 1);
-	looks = fake_count(FAKE_CLAIM_LOOK);
+	looks = fake_count(FAKE_DUTY_LOOK);
 	fake_pass_await(FAKE_SESSIONS, 4);
-	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 1);
-	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), looks);
-	assert_true(fake_count(FAKE_CLAIM_KEEP) >= 3);
+	assert_int_equal(fake_count(FAKE_DUTY_TAKE), 1);
+	assert_int_equal(fake_count(FAKE_DUTY_LOOK), looks);
+	assert_true(fake_count(FAKE_DUTY_KEEP) >= 3);
 }
 
 /* It was paused for so long. */
-FAKE("a turn that another has taken is over")
+FAKE("a duty that another has taken is over")
 {
 	FAKE_CLIENT_AS(client, reaper());
 	unsigned int passes;
 	unsigned int looks;
 
 	fake_pass_await(FAKE_SESSIONS, 1);
-	fake_claim_elsewhere(true);
-	looks = fake_count(FAKE_CLAIM_LOOK);
-	fake_pass_await(FAKE_CLAIM_LOOK, looks + 1);
+	fake_duty_elsewhere(true);
+	looks = fake_count(FAKE_DUTY_LOOK);
+	fake_pass_await(FAKE_DUTY_LOOK, looks + 1);
 	passes = fake_count(FAKE_SESSIONS);
-	fake_pass_await(FAKE_CLAIM_LOOK, looks + 3);
+	fake_pass_await(FAKE_DUTY_LOOK, looks + 3);
 	assert_int_equal(fake_count(FAKE_SESSIONS), passes);
 }
 
-FAKE("an account that may not claim reaps all the same")
+FAKE("an account that may not have the duty reaps all the same")
 {
 
-	fake_always(FAKE_CLAIM_TAKE,
-		    (struct fake_answer){ .given = true,
-					  .skip = true,
-					  .result = RLK_REFUSED,
-					  .mysql = 1142 });
+	fake_always(FAKE_DUTY_TAKE, (struct fake_answer){ .given = true,
+							  .skip = true,
+							  .result = RLK_REFUSED,
+							  .mysql = 1142 });
 	FAKE_CLIENT_AS(client, reaper());
 	fake_pass_await(FAKE_SESSIONS, 2);
 	/* It was asked for once. */
-	assert_int_equal(fake_count(FAKE_CLAIM_TAKE), 1);
+	assert_int_equal(fake_count(FAKE_DUTY_TAKE), 1);
 }
 
-FAKE("a lost race for the turn is no error")
+FAKE("a lost race for the duty is no error")
 {
 
-	fake_next(FAKE_CLAIM_TAKE,
+	fake_next(FAKE_DUTY_TAKE,
 		  (struct fake_answer){
 		      .given = true, .skip = true, .result = RLK_CONFLICT });
 	FAKE_CLIENT_AS(client, reaper());
-	fake_pass_await(FAKE_CLAIM_TAKE, 1);
+	fake_pass_await(FAKE_DUTY_TAKE, 1);
 	assert_int_equal(fake_count(FAKE_SESSIONS), 0);
 	fake_pass_await(FAKE_SESSIONS, 1);
 }
@@ -114,7 +113,7 @@ FAKE("a call asks for no turn")
 	for (int i = 0; i < 2; i++)
 		assert_ok(rowlock_reap(client, NULL, NULL, &err));
 	assert_int_equal(fake_count(FAKE_SESSIONS), 2);
-	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), 0);
+	assert_int_equal(fake_count(FAKE_DUTY_LOOK), 0);
 }
 
 static const struct fake_answer silence = { .given = true,
@@ -153,13 +152,13 @@ FAKE("the end of a client gives its reaper no time")
 	struct rowlock_client *client;
 	unsigned int gets;
 
-	fake_always(FAKE_CLAIM_LOOK, late);
+	fake_always(FAKE_DUTY_LOOK, late);
 	client = reaper();
 	gets = fake_count(FAKE_GET);
 	fake_next(FAKE_GET, late);
 	fake_pass_await(FAKE_GET, gets + 1);
 	fake_client_end_during(client, FAKE_GET);
-	assert_int_equal(fake_count(FAKE_CLAIM_LOOK), 1);
+	assert_int_equal(fake_count(FAKE_DUTY_LOOK), 1);
 }
 
 FAKE("the log says that no answer came")
@@ -172,7 +171,7 @@ FAKE("the log says that no answer came")
 	options.flags ^= ROWLOCK_NO_REAPER;
 	options.log = count_silence;
 	options.log_arg = (void *) &lines;
-	fake_next(FAKE_CLAIM_LOOK, silence);
+	fake_next(FAKE_DUTY_LOOK, silence);
 	client = fake_client_with(&options);
 	fake_pass_await(FAKE_SESSIONS, 1);
 	fake_client_end(client);

@@ -76,9 +76,9 @@ enum fake_op {
 	FAKE_PLEA_COUNT, /* is there room? */
 	FAKE_PLEA_END,
 	FAKE_BREAK_ROW,
-	FAKE_CLAIM_LOOK, /* whose turn it is to reap */
-	FAKE_CLAIM_TAKE,
-	FAKE_CLAIM_KEEP,      /* .id is its number */
+	FAKE_DUTY_LOOK, /* who has the duty to reap */
+	FAKE_DUTY_TAKE,
+	FAKE_DUTY_KEEP,       /* .id is its number */
 	FAKE_STAND,           /* a candidate with a weight; .name is its info */
 	FAKE_LEAVE,           /* likewise */
 	FAKE_KEEP_TAKE,       /* .name; .id is the keep */
@@ -212,8 +212,8 @@ void fake_lease_remove(const char *name);
 /** Taken by hand: the row goes, and its session's count of breaks grows. */
 void fake_lease_break(const char *name);
 
-/** Another has the turn to reap, and goes on; or it has ended now. */
-void fake_claim_elsewhere(bool goes_on);
+/** Another has the duty to reap, and goes on; or it has ended now. */
+void fake_duty_elsewhere(bool goes_on);
 /** A request to give a lease back is stored. */
 bool fake_revoked(void);
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "strategy/claim.h"
+#include "strategy/duty.h"
 #include "strategy/listing.h"
 #include "strategy/reap.h"
 #include "strategy/receipt.h"
@@ -673,57 +673,56 @@ enum rlk_fault rlk_row_break(struct rlk_conn *conn, struct rlk_conn *bait,
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
-void fake_claim_elsewhere(bool goes_on)
+void fake_duty_elsewhere(bool goes_on)
 {
 	world_lock();
-	world.tables.claim++;
-	world.tables.claimed_ms = fake_now();
-	world.tables.claim_kept = goes_on;
+	world.tables.duty++;
+	world.tables.duty_ms = fake_now();
+	world.tables.duty_kept = goes_on;
 	world_unlock();
 }
 
-static int64_t claim_age_ms(void)
+static int64_t duty_age_ms(void)
 {
-	return world.tables.claim_kept ? 0
-				       : fake_now() - world.tables.claimed_ms;
+	return world.tables.duty_kept ? 0 : fake_now() - world.tables.duty_ms;
 }
 
-enum rlk_fault rlk_claim_look(struct rlk_conn *conn, int64_t *ret_age_us,
-			      struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_duty_look(struct rlk_conn *conn, int64_t *ret_age_us,
+			     struct rowlock_errinfo *reterr)
 {
-	struct world_op op = { .op = FAKE_CLAIM_LOOK, .conn = conn };
+	struct world_op op = { .op = FAKE_DUTY_LOOK, .conn = conn };
 
 	*ret_age_us = INT64_MAX;
 	if (world_begin(&op, &(struct fake_call){ .attempt = 0 }) &&
-	    world.tables.claim)
-		*ret_age_us = claim_age_ms() * 1000;
+	    world.tables.duty)
+		*ret_age_us = duty_age_ms() * 1000;
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
-enum rlk_fault rlk_claim_take(struct rlk_conn *conn, uint64_t fresh_ms,
-			      uint64_t *ret_number,
-			      struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_duty_take(struct rlk_conn *conn, uint64_t fresh_ms,
+			     uint64_t *ret_number,
+			     struct rowlock_errinfo *reterr)
 {
-	struct world_op op = { .op = FAKE_CLAIM_TAKE, .conn = conn };
+	struct world_op op = { .op = FAKE_DUTY_TAKE, .conn = conn };
 	bool execute = world_begin(&op, &(struct fake_call){ .attempt = 0 });
 
 	*ret_number = 0;
 	if (execute &&
-	    (!world.tables.claim || claim_age_ms() >= (int64_t) fresh_ms)) {
-		*ret_number = ++world.tables.claim;
-		world.tables.claimed_ms = fake_now();
+	    (!world.tables.duty || duty_age_ms() >= (int64_t) fresh_ms)) {
+		*ret_number = ++world.tables.duty;
+		world.tables.duty_ms = fake_now();
 	}
 	return world_fault(&op, RLK_DONE, reterr);
 }
 
-enum rlk_fault rlk_claim_keep(struct rlk_conn *conn, uint64_t number,
-			      bool *ret_kept, struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_duty_keep(struct rlk_conn *conn, uint64_t number,
+			     bool *ret_kept, struct rowlock_errinfo *reterr)
 {
-	struct world_op op = { .op = FAKE_CLAIM_KEEP, .conn = conn };
+	struct world_op op = { .op = FAKE_DUTY_KEEP, .conn = conn };
 	bool execute = world_begin(&op, &(struct fake_call){ .id = number });
 
-	*ret_kept = execute && world.tables.claim == number;
+	*ret_kept = execute && world.tables.duty == number;
 	if (*ret_kept)
-		world.tables.claimed_ms = fake_now();
+		world.tables.duty_ms = fake_now();
 	return world_fault(&op, RLK_DONE, reterr);
 }

@@ -94,9 +94,9 @@ struct world_tables {
 	unsigned int heaviest; /* the weight of who stands */
 	unsigned int old_tokens;
 	uint64_t collected;
-	uint64_t claim; /* the number of the present turn to reap; 0: none */
-	int64_t claimed_ms;
-	bool claim_kept;                  /* by another, all the time */
+	uint64_t duty; /* the number of the duty to reap; 0: nobody has it */
+	int64_t duty_ms;
+	bool duty_kept;                   /* by another, all the time */
 	struct rlk_revocation revocation; /* its request is 0: none */
 };
 

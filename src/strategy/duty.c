@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The claim, in SQL. Taking it is one statement, whose rows tell who won: the
- * row is made, or it is old and gets the next number, or it stays as it is.
- * Both conditions see the old time: both servers assign from left to right, and
- * the time is the last.
+ * The duty to reap, in SQL. Taking it is one statement, whose rows tell who
+ * won: the row is made, or it is old and gets the next number, or it stays as
+ * it is. Both conditions see the old time: both servers assign from left to
+ * right, and the time is the last.
  *
  * No draw meets this row, and no list shows it. If no client reaps for 30 days
  * it is collected like an old token, and made again.
  */
-#include "strategy/claim.h"
+#include "strategy/duty.h"
 
 #include "strategy/sure.h"
 
-#define CLAIM " WHERE strategy = 'reaper' AND name = 'pass'"
+#define DUTY " WHERE strategy = 'reaper' AND name = 'pass'"
 
 #define AGE_AT(time) "ABS(TIMESTAMPDIFF(MICROSECOND, drawn_at, " time "))"
 #define IS_FRESH AGE_AT("VALUES(drawn_at)") " < ?"
 
 static const struct rlk_stmt_def look = {
 	"look who reaps",
-	"SELECT " AGE_AT("UTC_TIMESTAMP(6)") " FROM lock_token" CLAIM,
+	"SELECT " AGE_AT("UTC_TIMESTAMP(6)") " FROM lock_token" DUTY,
 };
 
 static const struct rlk_stmt_def take = {
-	"claim",
+	"take the reaper's duty",
 	"INSERT INTO lock_token (strategy, name, token, drawn_at)"
 	" VALUES ('reaper', 'pass', LAST_INSERT_ID(1), UTC_TIMESTAMP(6))"
 	" ON DUPLICATE KEY UPDATE"
@@ -32,13 +32,13 @@ static const struct rlk_stmt_def take = {
 };
 
 static const struct rlk_stmt_def keep = {
-	"claim",
-	"UPDATE lock_token SET drawn_at = UTC_TIMESTAMP(6)" CLAIM
+	"keep the reaper's duty",
+	"UPDATE lock_token SET drawn_at = UTC_TIMESTAMP(6)" DUTY
 	" AND token = ?",
 };
 
-enum rlk_fault rlk_claim_look(struct rlk_conn *conn, int64_t *ret_age_us,
-			      struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_duty_look(struct rlk_conn *conn, int64_t *ret_age_us,
+			     struct rowlock_errinfo *reterr)
 {
 	struct rlk_reply reply;
 	enum rlk_fault fault = rlk_stmt_run(conn, &look, NULL, &reply, reterr);
@@ -48,9 +48,9 @@ enum rlk_fault rlk_claim_look(struct rlk_conn *conn, int64_t *ret_age_us,
 	return fault;
 }
 
-enum rlk_fault rlk_claim_take(struct rlk_conn *conn, uint64_t fresh_ms,
-			      uint64_t *ret_number,
-			      struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_duty_take(struct rlk_conn *conn, uint64_t fresh_ms,
+			     uint64_t *ret_number,
+			     struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = { rlk_u64(fresh_ms * 1000),
 					    rlk_u64(fresh_ms * 1000) };
@@ -62,8 +62,8 @@ enum rlk_fault rlk_claim_take(struct rlk_conn *conn, uint64_t fresh_ms,
 		     : rlk_sure_number(conn, &reply, ret_number, reterr);
 }
 
-enum rlk_fault rlk_claim_keep(struct rlk_conn *conn, uint64_t number,
-			      bool *ret_kept, struct rowlock_errinfo *reterr)
+enum rlk_fault rlk_duty_keep(struct rlk_conn *conn, uint64_t number,
+			     bool *ret_kept, struct rowlock_errinfo *reterr)
 {
 	const struct rlk_value params[] = { rlk_u64(number) };
 	struct rlk_reply reply;

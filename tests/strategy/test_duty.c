@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose turn it is to reap, on a real server: one of all wins, for as long as
- * it goes on.
+ * The duty to reap, on a real server: one of all gets it, for as long as it
+ * goes on.
  */
 #include "parts.h"
-#include "strategy/claim.h"
+#include "strategy/duty.h"
 
-#define CLAIM "strategy = 'reaper' AND name = 'pass'"
+#define DUTY "strategy = 'reaper' AND name = 'pass'"
 #define FRESH_MS 60000
 
 static void forget(void)
 {
-	test_sql(ground->sql, "DELETE FROM lock_token WHERE " CLAIM);
+	test_sql(ground->sql, "DELETE FROM lock_token WHERE " DUTY);
 }
 
 static uint64_t take(int who)
 {
 	uint64_t number = 99;
 
-	assert_done(
-	    rlk_claim_take(ground->conns[who], FRESH_MS, &number, &err));
+	assert_done(rlk_duty_take(ground->conns[who], FRESH_MS, &number, &err));
 	return number;
 }
 
@@ -27,7 +26,7 @@ static bool keep(int who, uint64_t number)
 {
 	bool kept = false;
 
-	assert_done(rlk_claim_keep(ground->conns[who], number, &kept, &err));
+	assert_done(rlk_duty_keep(ground->conns[who], number, &kept, &err));
 	return kept;
 }
 
@@ -35,7 +34,7 @@ static int64_t age_ms(void)
 {
 	int64_t age_us = -1;
 
-	assert_done(rlk_claim_look(ground->conns[1], &age_us, &err));
+	assert_done(rlk_duty_look(ground->conns[1], &age_us, &err));
 	return age_us == INT64_MAX ? -1 : age_us / 1000;
 }
 
@@ -43,7 +42,7 @@ static void make_older(int seconds)
 {
 	test_sql(ground->sql,
 		 "UPDATE lock_token SET drawn_at = drawn_at - INTERVAL %d "
-		 "SECOND WHERE " CLAIM,
+		 "SECOND WHERE " DUTY,
 		 seconds);
 }
 
@@ -74,7 +73,7 @@ LEASE("an old one is taken over")
 	forget();
 }
 
-/* The clock was ahead by days when it was claimed. */
+/* The clock was ahead by days when it was taken. */
 LEASE("one of a time to come is old")
 {
 	forget();
