@@ -3,11 +3,92 @@
 #define ROWLOCK_OPTIONS_H
 
 /**
- * The options of a client. <rowlock.h> includes this header.
+ * The options of a lock and of a client. <rowlock.h> includes this header.
  */
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* --------------------------------------------------------------- lock */
+
+/** How a lock lives in the database. One name under the two strategies is two
+ *  different locks. Use ROWLOCK_LEASE unless you need what only the other can
+ *  do. */
+enum rowlock_strategy {
+	/** A committed row, kept alive by this client's heartbeat. It survives
+	 *  a broken connection and a server restart, and ends one TTL after its
+	 *  process has died. Fine for hours. */
+	ROWLOCK_LEASE = 0,
+	/** An open transaction that has SELECT ... FOR UPDATE on the name's row
+	 *  of business_lock. Waiters queue in the server. The name is free the
+	 *  moment the process dies, and lost when the connection or the server
+	 *  ends. For short holds: on MariaDB an open transaction keeps undo
+	 *  history back. It excludes, and is excluded by, other programs that
+	 *  lock this row. */
+	ROWLOCK_ROW = 1,
+};
+
+/** Flags of a lock; or them together. */
+enum rowlock_flags {
+	/** The owner gets ROWLOCK_EDEADLOCK instead of one level more. */
+	ROWLOCK_NOT_REENTRANT = 1 << 0,
+	/** The owner is this handle: any thread may release what it holds, and
+	 *  the hold outlives the thread that acquired it. For event loops and
+	 *  thread pools. */
+	ROWLOCK_OWNER_HANDLE = 1 << 1,
+	/** Draw the fencing token with the grant: rowlock_token() is certain
+	 *  once rowlock_acquire() has returned 0. One round trip and commit
+	 *  more, except for a lease that is free at once. */
+	ROWLOCK_TOKEN_WITH_GRANT = 1 << 2,
+	/** The owner is the calling thread, whichever handle it uses: what it
+	 *  holds by one handle with this flag it enters again by another one
+	 *  with this flag. Each level is released through the handle that
+	 *  acquired it. Not with ROWLOCK_OWNER_HANDLE. */
+	ROWLOCK_OWNER_THREAD = 1 << 3,
+};
+
+struct rowlock_options {
+	size_t size;                    /* sizeof(struct rowlock_options) */
+	enum rowlock_strategy strategy; /* default ROWLOCK_LEASE */
+	unsigned int flags;             /* enum rowlock_flags */
+	/** A hold ends this long after its acquire was sent, even if its owner
+	 *  is alive: 1,000 to 2,592,000,000 (30 days). Default: no maximum. */
+	uint64_t max_hold_ms;
+	/** For people: rowlock_list() shows it. Default: none. The row strategy
+	 *  stores it only when it makes the name's row. */
+	const char *info;
+	/** The name stays taken for at least this long after its grant, even if
+	 *  the hold is released before, or its host dies: 1 to 2,592,000,000
+	 *  (30 days). So a short job that ten hosts start within this time runs
+	 *  once at most. From the release, or the death, until then the row has
+	 *  no holder (ROWLOCK_STATE_KEPT); rowlock_break() takes it. Leases
+	 *  only: neither row locks, nor read/write locks, semaphores,
+	 *  multi-locks and elections. Two round trips and commits more with the
+	 *  grant. The server's clock tells when the time is over; if it was set
+	 *  back, or does not decide (ROWLOCK_OBSERVE_BEATS, Galera, a group),
+	 *  only clients that look for as long find out. Default: not at all.
+	 */
+	uint64_t at_least_ms;
+	/** After an end that its owner did not ask for (it died, it was away
+	 *  for longer than the TTL, its thread ended) nobody gets the name for
+	 *  this long: 1 to 2,592,000,000 (30 days). In that time what it has
+	 *  sent to other systems arrives, or is given up. A release frees the
+	 *  name at once, and so do rowlock_free() and rowlock_break(); when
+	 *  max_hold_ms is over the name is free, whatever happened before.
+	 *  The row is ROWLOCK_STATE_KEPT meanwhile. Not with at_least_ms. The
+	 *  options of the outermost level count for a hold with several.
+	 *  It costs the same, is for the same locks, and knows the end of the
+	 *  time in the same way. Default: no delay. */
+	uint64_t delay_after_loss_ms;
+};
+
+#define ROWLOCK_OPTIONS_DEFAULT                                                \
+	{                                                                      \
+		sizeof(struct rowlock_options), ROWLOCK_LEASE, 0, 0, NULL, 0,  \
+		    0                                                          \
+	}
+
+/* ------------------------------------------------------------- client */
 
 enum rowlock_log_level {
 	ROWLOCK_LOG_ERROR = 1,
