@@ -79,30 +79,38 @@ CASE("the exporter is told at its next heartbeat that it was adopted")
 	test_event_end(&loss.event);
 }
 
-/* One transaction under @lock, on a connection of the application's. */
-static void commit(struct rowlock *lock)
+/* One transaction under @lock. */
+static void commit(struct rowlock *lock, MYSQL *mysql)
 {
-	MYSQL *mysql = connect_to(test_dsn(), 0);
-
 	assert_ok(rowlock_begin(lock, mysql, 0, &err));
 	assert_ok(rowlock_commit(lock, mysql, &err));
-	mysql_close(mysql);
 }
 
+/* A connection on which a client has committed before asks for no row at the
+ * next begin: the client counts. */
 CASE("an adopter commits behind the commits of its exporter")
 {
 	TWO("commits", TTL_MS);
+	TEST_LOCK(before,
+		  test_lock(other, ROWLOCK_LEASE, 0, test_name("before")));
+	MYSQL *mine = connect_to(test_dsn(), 0);
+	MYSQL *theirs = connect_to(test_dsn(), 0);
 
-	commit(from);
-	commit(from);
+	assert_ok(rowlock_acquire(before, 0, &err));
+	commit(before, theirs);
+	assert_ok(rowlock_release(before, &err));
+	commit(from, mine);
+	commit(from, mine);
 	export(from, text);
 	assert_ok(rowlock_adopt(to, text, &err));
-	commit(to);
-	commit(to);
+	commit(to, theirs);
+	commit(to, theirs);
 	export(to, text);
 	assert_ok(rowlock_adopt(from, text, &err));
-	commit(from);
+	commit(from, mine);
 	assert_ok(rowlock_release(from, &err));
+	mysql_close(mine);
+	mysql_close(theirs);
 }
 
 CASE("a string is good once")
