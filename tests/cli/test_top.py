@@ -352,6 +352,8 @@ class Screen(WindowTest):
         self.open()
         for columns, lines in ((60, 10), (200, 50), (20, 5), (3, 2), (1, 1), (80, 24)):
             self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
+            if columns == 20:
+                self.wait_for(r"(?m)\Arowlock top: 101 he[~\u2026]$")
             if columns >= 60:
                 rows = lines - 4
                 shown = self.wait_for(f"(?m)^1 to {rows} of 101", f"n{rows - 2:03}",

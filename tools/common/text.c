@@ -110,8 +110,7 @@ size_t text_width(const char *text)
 	return width;
 }
 
-/* An ellipsis where the terminal has one. */
-static const char *cut_mark(void)
+const char *text_cut_mark(void)
 {
 	return MB_CUR_MAX > 1 ? "\u2026" : "~";
 }
@@ -134,11 +133,11 @@ void text_put_cut(FILE *out, const char *text, size_t width, bool tail)
 		p = next;
 	}
 	if (tail)
-		fprintf(out, "%s%s%s", used > room ? " " : "", cut_mark(),
+		fprintf(out, "%s%s%s", used > room ? " " : "", text_cut_mark(),
 			(const char *) p);
 	else {
 		fwrite(from, 1, (size_t) (p - from), out);
-		fputs(cut_mark(), out);
+		fputs(text_cut_mark(), out);
 		for (; used < room; used++)
 			putc(' ', out);
 	}

@@ -31,8 +31,11 @@ void text_escape(FILE *out, const char *text, bool unambiguous);
 /** The columns that a terminal needs for @text: escaped text only. */
 size_t text_width(const char *text);
 
+/** The mark that something is missing: an ellipsis if the locale has one. */
+const char *text_cut_mark(void);
+
 /** Write @text, escaped text of more columns than @width, on @width of them:
- *  its beginning, or with @tail its end, and a mark that something is missing.
+ *  its beginning, or with @tail its end, and the mark.
  */
 void text_put_cut(FILE *out, const char *text, size_t width, bool tail);
 

@@ -22,6 +22,7 @@
 
 #include "base/macro.h"
 #include "common/report.h"
+#include "common/text.h"
 #include "show/grid.h"
 
 enum { PAIR_GOOD = 1, PAIR_BAD };
@@ -175,9 +176,13 @@ void paint_line(int y, const char *text, enum paint_look look)
 		}
 		text += next(text, &character);
 		columns = wcwidth(character);
-		if (used + columns > COLS || (columns == 0 && used == COLS))
+		if (used + columns > COLS) {
+			mvaddstr(y, COLS - 1, text_cut_mark());
+			used = COLS;
 			break;
-		addnwstr(&character, 1);
+		}
+		if (columns > 0 || used < COLS)
+			addnwstr(&character, 1);
 		used += columns;
 	}
 	attr_set(base, 0, NULL);

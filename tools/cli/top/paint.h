@@ -27,8 +27,8 @@ void paint_resize(void);
 
 /**
  * Write @text, which is escaped and may have the colours of a grid, on the line
- * @y: as much as there is room for. Other characters that are not printable
- * here become a mark.
+ * @y: as much as there is room for, and a mark if there is more. Other
+ * characters that are not printable here become a mark, too.
  */
 void paint_line(int y, const char *text, enum paint_look look);
 
