@@ -154,11 +154,11 @@ struct rowlock_client;
  * @options     NULL for the defaults: ROWLOCK_DSN and the option files
  * @ret_client  owned by the caller: rowlock_client_free()
  *
- * Returns 0; ROWLOCK_EINVAL (an option; the message names it); and the server
- * errors. ROWLOCK_ESCHEMA says which table or column is wrong and which command
- * to run; it comes when the tables were wrong for a second and a half, as DDL
- * hides a table for a moment. Blocks up to connect_timeout_ms and
- * call_timeout_ms.
+ * Returns 0; ROWLOCK_EINVAL (an option, which the message names; or nothing
+ * names a server, and the local one lets nobody in); and the server errors.
+ * ROWLOCK_ESCHEMA says which table or column is wrong and which command to run;
+ * it comes when the tables were wrong for a second and a half, as DDL hides a
+ * table for a moment. Blocks up to connect_timeout_ms and call_timeout_ms.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_client_new(
     const struct rowlock_client_options *options,

@@ -425,7 +425,7 @@ static int explain(const struct rlk_conn_target *target,
 	    rlk_where_says(where, RLK_SETTING_PASSWORD) ||
 	    rlk_where_says(where, RLK_SETTING_DATABASE))
 		return code;
-	return rlk_fail(reterr, code,
+	return rlk_fail(reterr, ROWLOCK_EINVAL,
 			"no server is named, neither by the dsn nor by "
 			"ROWLOCK_DSN nor in an option file: write [rowlock] "
 			"and below it host=..., user=..., password=... and "

@@ -239,6 +239,14 @@ class Doctor(OwnServer):
         self.environment["ROWLOCK_DSN"] = self.dsn.replace(f"port={self.port}", "port=1")
         self.finds("Server", "wrong", "connect to ", others="unknown")
 
+    def test_a_server_that_nobody_named_is_no_question_of_rights(self):
+        del self.environment["ROWLOCK_DSN"]
+        path = os.path.join(self.directory, "named.cnf")
+        with open(path, "w", encoding="ascii") as out:
+            out.write(f"[client]\nprotocol=tcp\nport={self.port}\n")
+        self.finds("Server", "wrong", "no server is named", others="unknown",
+                   process=self.begin(f"--defaults-file={path}"))
+
     @alone
     def test_a_server_that_takes_no_writes_is_wrong(self):
         self.changed("SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0")

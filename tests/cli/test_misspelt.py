@@ -97,7 +97,7 @@ class Misspelt(ToolTest):
         path = self.option_file("b.cnf", "[client]\nsocket=/nonexistent\n")
         self.refused("no server is named, neither by --dsn nor by ROWLOCK_DSN "
                      "nor in an option file: write [rowlock]",
-                     f"--defaults-file={path}", daemon=1)
+                     f"--defaults-file={path}")
         # What was told is not hidden.
         self.refused("/nonexistent", "--dsn=socket=/nonexistent", daemon=1)
 
