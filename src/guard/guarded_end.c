@@ -183,6 +183,9 @@ static bool ask_until(struct rlk_guarded *guarded, ask_fn ask, int64_t until_ms,
 		if (answered || next >= until_ms)
 			return answered;
 		rlk_client_pause(client, next);
+		/* It woke up late: the time is not what was in the way. */
+		if (rlk_now(client->clock) >= until_ms)
+			return false;
 	}
 }
 
