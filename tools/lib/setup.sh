@@ -47,6 +47,7 @@ command abidiff abigail-tools optional
 command cmake cmake optional'
 needs_ci='
 command clang clang
+file /usr/lib/clang/*/lib/linux/libclang_rt.asan-*.a libclang-rt-dev
 command clang-format clang-format
 command shellcheck shellcheck
 command codespell codespell'

@@ -18,7 +18,7 @@ with_sanitizer()
 	sanitized=$builds/$1 what=$2
 	shift 2
 	ROWLOCK_BUILD=$sanitized ROWLOCK_TEST_SLOW=1 \
-		ROWLOCK_MESON_OPTIONS="-Db_sanitize=$what -Db_lundef=false" \
+		ROWLOCK_MESON_OPTIONS="${ROWLOCK_MESON_OPTIONS:-} -Db_sanitize=$what -Db_lundef=false" \
 		setarch "$(uname -m)" --addr-no-randomize \
 		"$root/tools/check" --again --no-suite meta "$@"
 }
