@@ -81,10 +81,11 @@ class Asking(ToolTest):
 
     def test_a_wait_that_is_over_tells_what_takes_the_lock(self):
         self.fake.answers["revoke"] = [request(), "reply 0"]
-        code, _, err = self.run_tool("revoke", "-w", "10ms", "n")
-        self.assertEqual(code, 2)
-        self.assertIn("'n' on fake:1 is still held, and its holder has not "
-                      "answered: 'rowlock break' takes it", err)
+        for wait in ("0", "10ms"):
+            code, _, err = self.run_tool("revoke", "-w", wait, "n")
+            self.assertEqual(code, 2)
+            self.assertIn("'n' on fake:1 is still held, and its holder has not "
+                          "answered: 'rowlock break' takes it", err)
 
     def test_wrong_use_asks_nobody(self):
         for argv in ([], ["a", "b"], ["-w", "soon", "n"]):

@@ -155,7 +155,7 @@ static int not_found(struct rowlock_client *client, const char *name)
 }
 
 static int revoke(const struct common *common, const char *name,
-		  const char *reason, uint64_t wait_ms)
+		  const char *reason, const uint64_t *wait_ms)
 {
 	_cleanup_(client_freep) struct rowlock_client *client = NULL;
 	struct rowlock_revocation asked = { .size = sizeof(asked) };
@@ -176,13 +176,14 @@ static int revoke(const struct common *common, const char *name,
 	revoking.client = client;
 	revoking.attempt = asked.attempt;
 	revoking.asked = asked;
-	return wait_ms ? wait_for(&revoking, wait_ms) : EXIT_DONE;
+	return wait_ms ? wait_for(&revoking, *wait_ms) : EXIT_DONE;
 }
 
 int cmd_revoke(int argc, char **argv, struct common *common)
 {
 	const char *reason = "";
 	uint64_t wait_ms = 0;
+	bool waits = false;
 	int option;
 
 	while ((option = suggest_getopt(argc, argv, "r:w:vhV", options,
@@ -191,15 +192,16 @@ int cmd_revoke(int argc, char **argv, struct common *common)
 
 		if (option == 'r')
 			reason = optarg;
-		else if (option == 'w')
+		else if (option == 'w') {
+			waits = true;
 			code =
 			    command_time("revoke", "--wait", optarg, &wait_ms);
-		else
+		} else
 			code = common_option(common, option, optarg, help);
 		if (code >= 0)
 			return code;
 	}
 	if (argc - optind != 1)
 		return command_misused("revoke", "give one name");
-	return revoke(common, argv[optind], reason, wait_ms);
+	return revoke(common, argv[optind], reason, waits ? &wait_ms : NULL);
 }
