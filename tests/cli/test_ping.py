@@ -72,6 +72,13 @@ class Ping(ToolTest):
         self.assertGreaterEqual(got["connect_ms"], 0)
         self.assertGreaterEqual(got["lock_ms"], 0)
 
+    def test_the_status_is_the_answer_though_its_line_cannot_be_written(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            for call, argv, code in (("none", [], 0), ("none", ["-j"], 0),
+                                     ("client_new", ["-j"], 2)):
+                self.fake.answers = {call: ["number 2002", f"reply {ECONNECT} away"]}
+                self.assertEqual(self.run_tool("ping", *argv, stdout=full)[0], code)
+
     def test_wrong_usage_is_3_and_asks_nobody(self):
         for words in (["name"], ["--bogus"], ["-s", "row"],
                       ["--dsn=password=x"], ["--connect-timeout=x"]):

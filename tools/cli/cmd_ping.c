@@ -174,6 +174,7 @@ static int ping(const struct common *common, bool json)
 	else
 		put_line(&ping, answer);
 	rowlock_client_free(ping.client);
+	command_forget_output();
 	return (int) answer;
 }
 

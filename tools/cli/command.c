@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -178,6 +179,13 @@ void command_flush(void)
 	/* Threads of the library may be at work. */
 	report_flush();
 	_exit(EXIT_FAILED);
+}
+
+void command_forget_output(void)
+{
+	fflush(stdout);
+	__fpurge(stdout);
+	clearerr(stdout);
 }
 
 void client_freep(struct rowlock_client **client)

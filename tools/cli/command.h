@@ -123,6 +123,10 @@ bool command_is_away(int code);
  */
 void command_flush(void);
 
+/** Flush stdout, and do not mind if that fails: the status is the answer, and
+ *  some callers (HAProxy) give us a stdout that is closed. */
+void command_forget_output(void);
+
 /** rowlock_client_free() for _cleanup_. */
 void client_freep(struct rowlock_client **client);
 
