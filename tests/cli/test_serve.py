@@ -318,6 +318,11 @@ class Serve(Daemon):
         self.assertEqual(code, 1)
         self.assertIn(f"cannot listen at {self.port}: Address already in use", err)
 
+    def test_an_address_of_another_host_ends_it(self):
+        code, _, err = self.run_tool("--metrics=192.0.2.1:9", tool=DAEMON)
+        self.assertEqual(code, 1)
+        self.assertIn("give an address of this host", err)
+
     def test_HUP_has_the_option_files_read_again(self):
         path = os.path.join(self.directory, "own.cnf")
         del self.environment["ROWLOCK_DSN"]

@@ -477,9 +477,11 @@ bool serve_start(const char *at, const struct worker_config *config,
 	errno = 0;
 	if (!serve || !listen_at(serve, at)) {
 		report(ROWLOCK_LOG_ERROR,
-		       "--metrics: cannot listen at %s: %s; give another port, "
-		       "or end what is there",
-		       at, strerror(serve && errno ? errno : ENOMEM));
+		       "--metrics: cannot listen at %s: %s; give %s", at,
+		       strerror(serve && errno ? errno : ENOMEM),
+		       errno == EADDRNOTAVAIL
+			   ? "an address of this host"
+			   : "another port, or end what is there");
 		if (serve)
 			free_serve(serve);
 		return false;
