@@ -118,7 +118,7 @@ def values(**changed):
     return rewrite
 
 
-def fails(part, most=1000):
+def fails(part, most=1000, number=1105):
     """The answer to each of the first requests with @part in it is an error."""
     failed = []
 
@@ -128,7 +128,7 @@ def fails(part, most=1000):
         if part not in request or len(failed) == most:
             return payload
         failed.append(request)
-        return error(1105, b"not today")
+        return error(number, b"not today")
     return rewrite
 
 
@@ -398,6 +398,9 @@ class Doctor(OwnServer):
                  "ALTER TABLE job_run ENGINE=InnoDB", "not InnoDB"),
                 ("RENAME TABLE job_run TO job_run_away",
                  "RENAME TABLE job_run_away TO job_run", "job_run is gone"),
+                ("RENAME TABLE lease_revocation TO away",
+                 "RENAME TABLE away TO lease_revocation",
+                 "lease_revocation is gone"),
                 ("DELETE FROM lock_token_floor",
                  "INSERT INTO lock_token_floor VALUES (1, 0, NULL)",
                  "no token can be drawn")):
@@ -516,6 +519,17 @@ class Doctor(OwnServer):
     def test_a_right_that_is_not_told_is_unknown(self):
         self.finds("Rights", "unknown", "has UPDATE on lock_permits: ", through=fails(
             b"UPDATE lock_permits"))
+
+    def test_what_is_in_the_way_of_all_rights_is_told_once(self):
+        self.finds("Rights", "unknown", "has SELECT on business_lock: ",
+                   "has our tables locked", through=fails(b" WHERE 1 = 0", number=1205))
+
+    @alone
+    def test_a_limit_of_the_account_is_advice(self):
+        limit = f"GRANT USAGE ON *.* TO {self.account()} WITH MAX_STATEMENT_TIME "
+        self.changed(limit + "1", limit + "0")
+        self.finds("Time-outs", "advice", "the account has MAX_STATEMENT_TIME 1 s",
+                   "WITH MAX_STATEMENT_TIME 0")
 
     def test_a_time_out_that_ends_applications_is_advice(self):
         for name, told, process in [

@@ -83,6 +83,7 @@ enum {
 	VIEW_INVALID = 1356,
 	NO_DEFINER = 1449,
 	NO_TABLE = 1146, /* of an older version, which is told by itself */
+	LOCK_WAIT_TIMEOUT = 1205,
 };
 
 static bool is_denied(const struct rowlock_errinfo *error)
@@ -91,20 +92,33 @@ static bool is_denied(const struct rowlock_errinfo *error)
 	       error->mysql == DENIED_TABLE || error->mysql == DENIED_COLUMN;
 }
 
-static void try_right(struct patient *patient, const struct right *right)
+/* What is in the way of one statement is in the way of each. */
+static bool is_in_the_way(const struct rowlock_errinfo *error)
+{
+	return error->mysql == LOCK_WAIT_TIMEOUT ||
+	       error->code == ROWLOCK_EREADONLY;
+}
+
+/* Returns false if there is no use in trying others. */
+static bool try_right(struct patient *patient, const struct right *right)
 {
 	struct rowlock_errinfo error;
 	char next[256];
 
 	if (patient_text(patient->conn, right->sql, &error) ||
 	    error.mysql == NO_TABLE)
-		return;
+		return true;
 	if (!is_denied(&error)) {
 		findings_add(&patient->findings, SECTION_RIGHTS,
-			     VERDICT_UNKNOWN, NULL,
+			     VERDICT_UNKNOWN,
+			     error.mysql == LOCK_WAIT_TIMEOUT
+				 ? "look for a transaction, a backup or LOCK "
+				   "TABLES that has our tables locked: SHOW "
+				   "FULL PROCESSLIST"
+				 : NULL,
 			     "whether the account has %s on %s: %s",
 			     right->right, right->table, error.message);
-		return;
+		return !is_in_the_way(&error);
 	}
 	snprintf(next, sizeof(next),
 		 "GRANT %s ON %.64s.%s TO the account; sql/grants.sql has all "
@@ -112,6 +126,7 @@ static void try_right(struct patient *patient, const struct right *right)
 		 right->right, rlk_conn_schema(patient->conn), right->table);
 	findings_add(&patient->findings, SECTION_RIGHTS, VERDICT_WRONG, next,
 		     "the account has no %s on %s", right->right, right->table);
+	return true;
 }
 
 /* Rights of a role that nobody makes active are none. */
@@ -168,6 +183,17 @@ static bool read_number(struct patient *patient, const char *sql,
 
 static void judge_schema(struct patient *patient)
 {
+	/* An open client does without these. */
+	static const struct {
+		const char *table;
+		const char *command;
+		const char *sql;
+	} newer[] = {
+		{ "job_run", "rowlock run --once-per",
+		  "SELECT name FROM job_run" NO_ROW },
+		{ "lease_revocation", "rowlock revoke",
+		  "SELECT name FROM lease_revocation" NO_ROW },
+	};
 	struct findings *findings = &patient->findings;
 	uint64_t version = 0, floor = 0;
 	struct rowlock_errinfo error;
@@ -192,14 +218,15 @@ static void judge_schema(struct patient *patient)
 			     "* UNIX_TIMESTAMP(), UTC_TIMESTAMP(6))",
 			     "the row of lock_token_floor is gone: no token "
 			     "can be drawn");
-	if (version >= RLK_SCHEMA_VERSION &&
-	    !patient_text(patient->conn, "SELECT name FROM job_run" NO_ROW,
-			  &error) &&
-	    error.mysql == NO_TABLE)
-		findings_add(findings, SECTION_SCHEMA, VERDICT_WRONG,
-			     "rowlock-migrate",
-			     "the table job_run is gone: 'rowlock run "
-			     "--once-per' cannot work");
+	for (size_t i = 0; i < RLK_ARRAY_SIZE(newer); i++) {
+		if (version >= RLK_SCHEMA_VERSION &&
+		    !patient_text(patient->conn, newer[i].sql, &error) &&
+		    error.mysql == NO_TABLE)
+			findings_add(findings, SECTION_SCHEMA, VERDICT_WRONG,
+				     "rowlock-migrate",
+				     "the table %s is gone: '%s' cannot work",
+				     newer[i].table, newer[i].command);
+	}
 	if (!findings_has(findings, SECTION_SCHEMA) &&
 	    rlk_conn_usable(patient->conn))
 		findings_add(findings, SECTION_SCHEMA, VERDICT_OK, NULL,
@@ -232,8 +259,10 @@ void examine_tables(struct patient *patient)
 	judge_views(patient);
 	judge_schema(patient);
 	for (size_t i = 0;
-	     i < RLK_ARRAY_SIZE(wanted) && rlk_conn_usable(patient->conn); i++)
-		try_right(patient, &wanted[i]);
+	     i < RLK_ARRAY_SIZE(wanted) && rlk_conn_usable(patient->conn) &&
+	     try_right(patient, &wanted[i]);
+	     i++)
+		;
 	judge_roles(patient);
 	if (!findings_has(&patient->findings, SECTION_RIGHTS) &&
 	    rlk_conn_usable(patient->conn))

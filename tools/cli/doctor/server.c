@@ -197,6 +197,37 @@ static void judge_timeout(struct patient *patient, const struct facts *facts,
 		     names[fact], value, what);
 }
 
+static void see_limit(const struct rlk_value *columns, void *arg)
+{
+	static const char word[] = " MAX_STATEMENT_TIME ";
+	const char *found = strstr(columns[0].text, word);
+
+	if (found)
+		*(double *) arg = strtod(found + strlen(word), NULL);
+}
+
+/* MariaDB Server Documentation, "GRANT", "Setting Per-Account Resources
+ * Limits": the variable of a session has it, and ours sets that to 0. */
+static void judge_account(struct patient *patient)
+{
+	static const struct rlk_stmt_def read_grants = { "grants",
+							 "SHOW GRANTS", true };
+	struct rowlock_errinfo error;
+	double limit = 0;
+
+	patient_more_time(patient->conn);
+	rlk_stmt_each(patient->conn, &read_grants, NULL, see_limit, &limit,
+		      &error);
+	if (limit > 0 && limit < IDLE_LEAST_S)
+		findings_add(&patient->findings, SECTION_TIMEOUTS,
+			     VERDICT_ADVICE,
+			     "ALTER USER the account WITH MAX_STATEMENT_TIME 0",
+			     "the account has MAX_STATEMENT_TIME %g s: the "
+			     "application's statements end after it; rowlock's "
+			     "own connections set their own",
+			     limit);
+}
+
 static void judge_timeouts(struct patient *patient, const struct facts *facts)
 {
 	if (!facts->known[FACT_WAIT_TIMEOUT])
@@ -210,6 +241,7 @@ static void judge_timeouts(struct patient *patient, const struct facts *facts)
 		      "the application's transactions end when they are idle");
 	judge_timeout(patient, facts, FACT_STATEMENT_TIME,
 		      "the application's statements end after it");
+	judge_account(patient);
 	if (!findings_has(&patient->findings, SECTION_TIMEOUTS))
 		findings_add(&patient->findings, SECTION_TIMEOUTS, VERDICT_OK,
 			     NULL,
@@ -300,7 +332,9 @@ static void judge_share(struct patient *patient, const struct facts *facts,
 	uint64_t have = number(facts, used), all = number(facts, most);
 	char next[128];
 
-	if (!facts->known[used] || !facts->known[most])
+	/* Nobody prepares a statement where there is none, and locks need
+	 * none. */
+	if (!facts->known[used] || !facts->known[most] || !all)
 		return;
 	if (have * 5 < all * 4) {
 		findings_add(&patient->findings, SECTION_LOAD, VERDICT_OK, NULL,
