@@ -18,7 +18,36 @@ from harness import CLI, ToolTest, patience
 
 BUILT = os.path.join(os.environ.get("ROWLOCK_BUILD", "build"), "tools", "completion")
 LOADER = "/usr/share/bash-completion/bash_completion"
-NAMES = ["nightly", "night/a b", "$(touch pwned)", "a:b", "`touch pwned`"]
+NAMES = ["nightly", "night/a b", "$(touch pwned)", "a:b", "`touch pwned`",
+         "a57/eq=u", "b57:x y:z", "c57@h@i"]
+# Readline completes what stands behind the last =, : or @ of a word; an option may stand
+# behind the name.
+TYPED = [
+    ("show a57/eq=\t", ["show", "a57/eq=u"]),
+    ("break a57/eq=u\t", ["break", "a57/eq=u"]),
+    ("show b57\\:\t", ["show", "b57:x y:z"]),
+    ("show b57:x\\ y:\t", ["show", "b57:x y:z"]),
+    ("show c57@\t", ["show", "c57@h@i"]),
+    ("show c57@h@\t", ["show", "c57@h@i"]),
+    ("run --also b57:\t", ["run", "--also", "b57:x y:z"]),
+    ("run --also=b57:\t", ["run", "--also=b57:x y:z"]),
+    ("run --also=a57/eq=\t", ["run", "--also=a57/eq=u"]),
+    ("run x --also b5\t", ["run", "x", "--also", "b57:x y:z"]),
+    ("run x --also b5zz\2\2\t\013", ["run", "x", "--also", "b57:x y:z"]),
+    ("run x --also=b5\t", ["run", "x", "--also=b57:x y:z"]),
+    ("run --also --also a57\t", ["run", "--also", "--also", "a57/eq=u"]),
+    ("run --wait=1s b57:x printen\t -0",
+     ["run", "--wait=1s", "b57:x", "printenv", "-0"]),
+    ("list --defaults-file=in\t", ["list", "--defaults-file=in:a=b.cnf"]),
+    ("list --defaults-file=in:\t", ["list", "--defaults-file=in:a=b.cnf"]),
+    ("list --defaults-file in:a=\t", ["list", "--defaults-file", "in:a=b.cnf"]),
+    ("list --defaults-file in\\:\t", ["list", "--defaults-file", "in:a=b.cnf"]),
+    ("run n --strat\tro\t", ["run", "n", "--strategy=row"]),
+    ("show 'a57/e'\t", ["show", "a57/eq=u"]),
+    ("show 'a57/eq=\t", ["show", "a57/eq=u"]),
+    ("run --also='b57:x \t", ["run", "--also=b57:x y:z"]),
+    ('show "$\t"', ["show", "$"]),
+]
 # JSON writes these otherwise: they are left out.
 ODD = ['quo"te', "back\\slash"]
 
@@ -154,7 +183,8 @@ class Bash(Completion):
         got = self.completed(*words, ROWLOCK_COMPLETE_NAMES="1")
         self.assertEqual(sorted(got), sorted(
             ["nightly", "night/a\\ b", "\\$\\(touch\\ pwned\\)", "a:b",
-             "\\`touch\\ pwned\\`"]))
+             "\\`touch\\ pwned\\`",
+             "a57/eq=u", "b57:x\\ y:z", "c57@h@i"]))
         self.assertEqual(self.asked(), ["list", "--json", "--connect-timeout=1s",
                                         "--dsn=host=db7", "--no-defaults", "--", "*"])
         self.not_run()
@@ -206,6 +236,8 @@ class Bash(Completion):
     def test_a_line_typed_into_bash_is_completed(self):
         rc = os.path.join(self.directory, "rc")
         argv = ["bash", "--rcfile", rc, "-i"]
+        with open(os.path.join(self.directory, "in:a=b.cnf"), "w", encoding="utf-8"):
+            pass
         for loader in (LOADER, os.devnull) if os.path.exists(LOADER) else (os.devnull,):
             with open(rc, "w", encoding="utf-8") as out:
                 out.write(f". {loader}\n. {BUILT}/rowlock\n"
@@ -221,6 +253,10 @@ class Bash(Completion):
                 self.assertEqual(self.typed(argv, f"rowlock show {typed}",
                                             ROWLOCK_COMPLETE_NAMES="1"),
                                  ["show", name], loader)
+            for typed, words in TYPED:
+                self.assertEqual(self.typed(argv, f"rowlock {typed}",
+                                            ROWLOCK_COMPLETE_NAMES="1"), words,
+                                 (loader, typed))
         self.not_run()
 
 
