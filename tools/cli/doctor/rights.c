@@ -92,7 +92,7 @@ static bool is_denied(const struct rowlock_errinfo *error)
 	       error->mysql == DENIED_TABLE || error->mysql == DENIED_COLUMN;
 }
 
-/* What is in the way of one statement is in the way of each. */
+/* Does it keep each statement from its answer? */
 static bool is_in_the_way(const struct rowlock_errinfo *error)
 {
 	return error->mysql == LOCK_WAIT_TIMEOUT ||
