@@ -29,6 +29,7 @@
 #include "db/stmt_private.h"
 
 #define RUN "run 'rowlock-migrate'"
+#define REPAIRS_NONE "(rowlock-migrate repairs no table)"
 #define SECRET_LEAST 16
 
 /* How long the same look is repeated, and the pause between two. */
@@ -147,6 +148,7 @@ struct found {
 	bool tables[TABLES_COUNT];
 	bool columns[WANTED];
 	bool keys[WANTED];
+	const char *engine; /* the table that has another one, or NULL */
 	char problem[256];
 };
 
@@ -166,10 +168,12 @@ static void see_table(const struct rlk_value *row, void *arg)
 		if (strcasecmp(row[0].text, tables[i]) != 0)
 			continue;
 		found->tables[i] = true;
-		if (strcasecmp(row[1].text, "InnoDB") != 0)
-			snprintf(found->problem, sizeof(found->problem),
-				 "table %s is %s, not InnoDB", tables[i],
-				 row[1].text[0] ? row[1].text : "a view");
+		if (strcasecmp(row[1].text, "InnoDB") == 0)
+			continue;
+		found->engine = row[1].text[0] ? tables[i] : NULL;
+		snprintf(found->problem, sizeof(found->problem),
+			 "table %s is %s, not InnoDB", tables[i],
+			 row[1].text[0] ? row[1].text : "a view");
 	}
 }
 
@@ -203,7 +207,7 @@ static void see_column(const struct rlk_value *row, void *arg)
 	struct found *found = arg;
 	const struct column *column = find_column(&row[0], &row[1]);
 
-	if (!column)
+	if (!column || found->engine)
 		return;
 	found->columns[column - wanted] = true;
 	if (!same_type(row[2].text, column->type))
@@ -224,6 +228,8 @@ static void see_key(const struct rlk_value *row, void *arg)
 	struct found *found = arg;
 	const struct column *column = find_column(&row[0], &row[2]);
 
+	if (found->engine)
+		return;
 	if (strcmp(row[1].text, "PRIMARY") != 0) {
 		snprintf(found->problem, sizeof(found->problem),
 			 "table %s has a unique key of its own, %s",
@@ -367,6 +373,8 @@ static bool may_be_missing(const char *table)
 static int check_found(struct rlk_conn *conn, struct found *found,
 		       struct rowlock_errinfo *reterr)
 {
+	char next[128] = "make it as sql/schema has it " REPAIRS_NONE;
+
 	for (size_t i = 0; i < TABLES_COUNT; i++)
 		if (!found->tables[i] && !may_be_missing(tables[i]))
 			return fail_unseen(conn, tables[i], reterr);
@@ -382,8 +390,16 @@ static int check_found(struct rlk_conn *conn, struct found *found,
 				 "column %s.%s is not in the primary key",
 				 wanted[i].table, wanted[i].name);
 	}
-	return found->problem[0] ? refuse(conn, found->problem, RUN, reterr)
-				 : 0;
+	if (!found->problem[0])
+		return 0;
+	/* It is adopted as it is, if possible. */
+	if (strstr(found->problem, "business_lock"))
+		strcpy(next, RUN);
+	else if (found->engine)
+		snprintf(next, sizeof(next),
+			 "ALTER TABLE %s ENGINE = InnoDB " REPAIRS_NONE,
+			 found->engine);
+	return refuse(conn, found->problem, next, reterr);
 }
 
 static int check_once(struct rlk_conn *conn, struct rlk_key *ret_key,

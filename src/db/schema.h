@@ -30,7 +30,8 @@
  * for all of their clients
  *
  * Returns 0, or ROWLOCK_ESCHEMA with a sentence that names the table or column
- * and the command to run ("rowlock-migrate"), or the server errors.
+ * and what to do: run "rowlock-migrate", or repair the table by hand; or the
+ * server errors.
  */
 int rlk_schema_check(struct rlk_conn *conn, struct rlk_key *ret_key,
 		     struct rowlock_errinfo *reterr);

@@ -174,10 +174,11 @@ CASE("another engine is said")
 {
 	refuse("ALTER TABLE business_lease ENGINE=MyISAM",
 	       "ALTER TABLE business_lease ENGINE=InnoDB",
-	       "business_lease is MyISAM, not InnoDB", "rowlock-migrate");
+	       "business_lease is MyISAM, not InnoDB",
+	       "ALTER TABLE business_lease ENGINE = InnoDB (rowlock-migrate");
 	refuse("ALTER TABLE business_lock ENGINE=MyISAM",
 	       "ALTER TABLE business_lock ENGINE=InnoDB",
-	       "business_lock is MyISAM, not InnoDB", "rowlock-migrate");
+	       "business_lock is MyISAM, not InnoDB", "run 'rowlock-migrate'");
 }
 
 CASE("other columns are said")
@@ -186,12 +187,12 @@ CASE("other columns are said")
 	       "SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL",
 	       "ALTER TABLE business_lock MODIFY name VARCHAR(100) CHARACTER "
 	       "SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
-	       "utf8mb4_general_ci", "rowlock-migrate");
+	       "utf8mb4_general_ci", "run 'rowlock-migrate'");
 	refuse("ALTER TABLE business_lease MODIFY name VARCHAR(50) CHARACTER "
 	       "SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
 	       "ALTER TABLE business_lease MODIFY name VARCHAR(100) CHARACTER "
 	       "SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
-	       "varchar(50)", "rowlock-migrate");
+	       "varchar(50)", "as sql/schema has it (rowlock-migrate");
 	refuse("ALTER TABLE business_lease MODIFY attempt INT NOT NULL",
 	       "ALTER TABLE business_lease MODIFY attempt BIGINT UNSIGNED NOT "
 	       "NULL",

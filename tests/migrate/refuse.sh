@@ -136,6 +136,36 @@ no_stdout()
 	expect 125 eval "rlm --nonsense 2>&-"
 }
 
+# What is applied is not applied again.
+changed_table()
+{
+	rlm
+	rows "ALTER TABLE lease_session ENGINE = MyISAM"
+	expect 2 rlm
+	said "ALTER TABLE lease_session ENGINE = InnoDB"
+	said "nothing was changed"
+	expect 3 rlm --status
+	said "ALTER TABLE lease_session ENGINE = InnoDB"
+	rows "ALTER TABLE lease_session ENGINE = InnoDB"
+	rows "ALTER TABLE lock_permits MODIFY permits BIGINT NOT NULL"
+	expect 2 rlm
+	said "make it as sql/schema has it"
+	rows "ALTER TABLE lock_permits MODIFY permits INT UNSIGNED NOT NULL"
+	expect 0 rlm
+	said "up to date"
+}
+
+missing_secret()
+{
+	rlm
+	rows "DELETE FROM rowlock_schema WHERE version = 0"
+	expect 0 rlm
+	said "made the secret"
+	equal "$(rows "SELECT LENGTH(secret) FROM rowlock_schema WHERE version = 0")" 64
+	expect 0 rlm
+	said "up to date"
+}
+
 password_in_arguments()
 {
 	for args in --password=secret -psecret "--dsn=user=x;Password=secret" \
@@ -150,6 +180,8 @@ password_in_arguments()
 it "a migration that was changed after it was applied" changed_checksum
 it "a newer schema than it knows" newer_schema
 it "a table that was dropped behind its back, until told to make it again" dropped_table
+it "a table that was changed behind its back, with what repairs it" changed_table
+it "a secret that is gone, until it has made another" missing_secret
 it "somebody else's table with a name of ours" foreign_table
 it "a table that the account may not see is not called missing" hidden_table
 it "a connection without a database" no_database

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/schema.h"
+
+#define CHECK_MS 60000
 #define BUSY "rowlock_migrate_busy"
 #define CHANGED "rowlock_migrate_changed"
 
@@ -186,9 +189,30 @@ static bool make_views_again(struct run *run)
 	return true;
 }
 
+static bool has_secret(struct run *run)
+{
+	return query_number(run, "SELECT COUNT(*) FROM rowlock_schema WHERE "
+				 "version = 0 AND secret IS NOT NULL") == 1;
+}
+
+/* Each migration was applied; has a table been changed since? Returns 0, or the
+ * error, which says what repairs it. What the account may not see is not looked
+ * at. */
+static int check_tables(struct run *run, struct rowlock_errinfo *ret_error)
+{
+	struct rlk_key key;
+
+	for (size_t i = 0; i < TABLES; i++)
+		if (run->hidden[i])
+			return 0;
+	rlk_conn_set_until(run->conn, rlk_conn_now(run->conn) + CHECK_MS);
+	return rlk_schema_check(run->conn, &key, ret_error);
+}
+
 void put_status(struct run *run)
 {
-	bool old = part_is_old(run, &guard);
+	bool missing, old = part_is_old(run, &guard);
+	struct rowlock_errinfo error;
 
 	put("database '%s' on %s", run->database, run->where);
 	for (unsigned int v = 1; v <= newest(); v++)
@@ -213,15 +237,23 @@ void put_status(struct run *run)
 	plan_adoption(run);
 	if (*run->adopt)
 		put("business_lock  has to be altered: %s", run->adopt);
-	exit(is_missing(run) || *run->adopt || *run->broken || old
-		 ? EXIT_MISSING
-		 : 0);
+	missing = is_missing(run) || *run->adopt || *run->broken || old;
+	if (!missing && check_tables(run, &error)) {
+		put("%s", error.message);
+		missing = true;
+	}
+	exit(missing ? EXIT_MISSING : 0);
 }
 
 bool migrate(struct run *run)
 {
-	if (run->mode == MODE_APPLY && !is_missing(run) && !*run->adopt &&
-	    !*run->broken) {
+	const bool applied = !is_missing(run) && !*run->adopt && !*run->broken;
+	struct rowlock_errinfo error;
+
+	if (run->mode == MODE_APPLY && applied && has_secret(run)) {
+		if (check_tables(run, &error))
+			die(EXIT_SERVER, "%s; nothing was changed",
+			    error.message);
 		say("database '%s' on %s is up to date (version %u)",
 		    run->database, run->where, newest());
 		return true;
@@ -229,6 +261,9 @@ bool migrate(struct run *run)
 	set_session(run);
 	if (!make_secret(run) || !take_lock(run))
 		return false;
+	if (run->mode == MODE_APPLY && applied)
+		say("made the secret of database '%s' on %s again",
+		    run->database, run->where);
 	if (*run->adopt && !adopt(run))
 		return false;
 	for (unsigned int v = 1; v <= newest(); v++)
