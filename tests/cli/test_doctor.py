@@ -530,6 +530,10 @@ class Doctor(OwnServer):
         self.changed(limit + "1", limit + "0")
         self.finds("Time-outs", "advice", "the account has MAX_STATEMENT_TIME 1 s",
                    "WITH MAX_STATEMENT_TIME 0")
+        limit = f"GRANT USAGE ON *.* TO {self.account()} WITH MAX_USER_CONNECTIONS "
+        self.changed(f"{limit}7 MAX_STATEMENT_TIME 0", limit + "0")
+        self.finds("Load", "advice", "the account has MAX_USER_CONNECTIONS 7",
+                   "or a larger number")
 
     def test_a_time_out_that_ends_applications_is_advice(self):
         for name, told, process in [

@@ -136,7 +136,7 @@ no_stdout()
 	expect 125 eval "rlm --nonsense 2>&-"
 }
 
-# What is applied is not applied again.
+# The record says that all is applied.
 changed_table()
 {
 	rlm

@@ -196,8 +196,8 @@ static bool has_secret(struct run *run)
 }
 
 /* Each migration was applied; has a table been changed since? Returns 0, or the
- * error, which says what repairs it. What the account may not see is not looked
- * at. */
+ * error, which says what repairs it. An account that may not see all looks at
+ * nothing. */
 static int check_tables(struct run *run, struct rowlock_errinfo *ret_error)
 {
 	struct rlk_key key;

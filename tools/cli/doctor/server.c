@@ -197,35 +197,56 @@ static void judge_timeout(struct patient *patient, const struct facts *facts,
 		     names[fact], value, what);
 }
 
-static void see_limit(const struct rlk_value *columns, void *arg)
+/* MariaDB Server Documentation, "GRANT", "Setting Per-Account Resources
+ * Limits": a session's variable has the first, and ours sets that to 0. */
+struct limits {
+	double statement_s;
+	double connections;
+};
+
+static void see_limit(const char *grant, const char *word, double *ret_limit)
 {
-	static const char word[] = " MAX_STATEMENT_TIME ";
-	const char *found = strstr(columns[0].text, word);
+	const char *found = strstr(grant, word);
 
 	if (found)
-		*(double *) arg = strtod(found + strlen(word), NULL);
+		*ret_limit = strtod(found + strlen(word), NULL);
 }
 
-/* MariaDB Server Documentation, "GRANT", "Setting Per-Account Resources
- * Limits": the variable of a session has it, and ours sets that to 0. */
+static void see_limits(const struct rlk_value *columns, void *arg)
+{
+	struct limits *limits = arg;
+
+	see_limit(columns[0].text, " MAX_STATEMENT_TIME ",
+		  &limits->statement_s);
+	see_limit(columns[0].text, " MAX_USER_CONNECTIONS ",
+		  &limits->connections);
+}
+
 static void judge_account(struct patient *patient)
 {
 	static const struct rlk_stmt_def read_grants = { "grants",
 							 "SHOW GRANTS", true };
+	struct limits limits = { .connections = 0 };
 	struct rowlock_errinfo error;
-	double limit = 0;
 
 	patient_more_time(patient->conn);
-	rlk_stmt_each(patient->conn, &read_grants, NULL, see_limit, &limit,
+	rlk_stmt_each(patient->conn, &read_grants, NULL, see_limits, &limits,
 		      &error);
-	if (limit > 0 && limit < IDLE_LEAST_S)
+	if (limits.statement_s > 0 && limits.statement_s < IDLE_LEAST_S)
 		findings_add(&patient->findings, SECTION_TIMEOUTS,
 			     VERDICT_ADVICE,
 			     "ALTER USER the account WITH MAX_STATEMENT_TIME 0",
 			     "the account has MAX_STATEMENT_TIME %g s: the "
 			     "application's statements end after it; rowlock's "
 			     "own connections set their own",
-			     limit);
+			     limits.statement_s);
+	if (limits.connections > 0 && limits.connections < CONNECTIONS_OF_ONE)
+		findings_add(&patient->findings, SECTION_LOAD, VERDICT_ADVICE,
+			     "ALTER USER the account WITH MAX_USER_CONNECTIONS "
+			     "0, or a larger number",
+			     "the account has MAX_USER_CONNECTIONS %g: one "
+			     "client may need %d",
+			     limits.connections, CONNECTIONS_OF_ONE);
 }
 
 static void judge_timeouts(struct patient *patient, const struct facts *facts)
@@ -241,7 +262,6 @@ static void judge_timeouts(struct patient *patient, const struct facts *facts)
 		      "the application's transactions end when they are idle");
 	judge_timeout(patient, facts, FACT_STATEMENT_TIME,
 		      "the application's statements end after it");
-	judge_account(patient);
 	if (!findings_has(&patient->findings, SECTION_TIMEOUTS))
 		findings_add(&patient->findings, SECTION_TIMEOUTS, VERDICT_OK,
 			     NULL,
@@ -384,6 +404,7 @@ void examine_server(struct patient *patient)
 				     error.message);
 	}
 	judge_durability(patient, &facts);
+	judge_account(patient);
 	judge_timeouts(patient, &facts);
 	judge_cluster(patient);
 	judge_tls(patient, &facts);
