@@ -19,6 +19,7 @@
 #include "db/schema.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@
 #include "db/stmt_private.h"
 
 #define RUN "run 'rowlock-migrate'"
-#define REPAIRS_NONE "(rowlock-migrate repairs no table)"
+#define ANEW "DELETE FROM rowlock_schema WHERE version = 0, and " RUN
+#define BY_HAND "make it as sql/schema has it"
 #define SECRET_LEAST 16
 
 /* How long the same look is repeated, and the pause between two. */
@@ -148,9 +150,31 @@ struct found {
 	bool tables[TABLES_COUNT];
 	bool columns[WANTED];
 	bool keys[WANTED];
-	const char *engine; /* the table that has another one, or NULL */
 	char problem[256];
+	char next[128]; /* what repairs it */
 };
+
+/* Note the first problem, and what repairs it. rowlock-migrate adopts a
+ * business_lock as it is, or alters it, and repairs no other table. */
+static void note(struct found *found, const char *table, const char *repair,
+		 const char *format, ...) RLK_PRINTF(4, 5);
+
+static void note(struct found *found, const char *table, const char *repair,
+		 const char *format, ...)
+{
+	va_list args;
+
+	if (found->problem[0])
+		return;
+	va_start(args, format);
+	vsnprintf(found->problem, sizeof(found->problem), format, args);
+	va_end(args);
+	if (strcasecmp(table, "business_lock") == 0)
+		snprintf(found->next, sizeof(found->next), RUN);
+	else
+		snprintf(found->next, sizeof(found->next),
+			 "%s (rowlock-migrate repairs no table)", repair);
+}
 
 static bool is_there(const struct found *found, const char *table)
 {
@@ -163,6 +187,7 @@ static bool is_there(const struct found *found, const char *table)
 static void see_table(const struct rlk_value *row, void *arg)
 {
 	struct found *found = arg;
+	char alter[64];
 
 	for (size_t i = 0; i < TABLES_COUNT; i++) {
 		if (strcasecmp(row[0].text, tables[i]) != 0)
@@ -170,10 +195,11 @@ static void see_table(const struct rlk_value *row, void *arg)
 		found->tables[i] = true;
 		if (strcasecmp(row[1].text, "InnoDB") == 0)
 			continue;
-		found->engine = row[1].text[0] ? tables[i] : NULL;
-		snprintf(found->problem, sizeof(found->problem),
-			 "table %s is %s, not InnoDB", tables[i],
-			 row[1].text[0] ? row[1].text : "a view");
+		snprintf(alter, sizeof(alter), "ALTER TABLE %s ENGINE = InnoDB",
+			 tables[i]);
+		note(found, tables[i], row[1].text[0] ? alter : BY_HAND,
+		     "table %s is %s, not InnoDB", tables[i],
+		     row[1].text[0] ? row[1].text : "a view");
 	}
 }
 
@@ -207,20 +233,20 @@ static void see_column(const struct rlk_value *row, void *arg)
 	struct found *found = arg;
 	const struct column *column = find_column(&row[0], &row[1]);
 
-	if (!column || found->engine)
+	if (!column)
 		return;
 	found->columns[column - wanted] = true;
 	if (!same_type(row[2].text, column->type))
-		snprintf(found->problem, sizeof(found->problem),
-			 "column %s.%s is %s, not %s", column->table,
-			 column->name, row[2].text, column->type);
+		note(found, column->table, BY_HAND,
+		     "column %s.%s is %s, not %s", column->table, column->name,
+		     row[2].text, column->type);
 	else if (column->collation &&
 		 strcasecmp(row[3].text, column->collation) != 0)
-		snprintf(found->problem, sizeof(found->problem),
-			 "column %s.%s has the collation %s, not %s: it would "
-			 "take different names for one",
-			 column->table, column->name, row[3].text,
-			 column->collation);
+		note(found, column->table, BY_HAND,
+		     "column %s.%s has the collation %s, not %s: it would "
+		     "take different names for one",
+		     column->table, column->name, row[3].text,
+		     column->collation);
 }
 
 static void see_key(const struct rlk_value *row, void *arg)
@@ -228,26 +254,24 @@ static void see_key(const struct rlk_value *row, void *arg)
 	struct found *found = arg;
 	const struct column *column = find_column(&row[0], &row[2]);
 
-	if (found->engine)
-		return;
 	if (strcmp(row[1].text, "PRIMARY") != 0) {
-		snprintf(found->problem, sizeof(found->problem),
-			 "table %s has a unique key of its own, %s",
-			 row[0].text, row[1].text);
+		note(found, row[0].text, BY_HAND,
+		     "table %s has a unique key of its own, %s", row[0].text,
+		     row[1].text);
 		return;
 	}
 	if (row[4].u64)
-		snprintf(found->problem, sizeof(found->problem),
-			 "the primary key of table %s has only the first "
-			 "characters of column %s: it would take different "
-			 "names for one",
-			 row[0].text, row[2].text);
+		note(found, row[0].text, BY_HAND,
+		     "the primary key of table %s has only the first "
+		     "characters of column %s: it would take different "
+		     "names for one",
+		     row[0].text, row[2].text);
 	else if (column && row[3].u64 == column->key)
 		found->keys[column - wanted] = true;
 	else
-		snprintf(found->problem, sizeof(found->problem),
-			 "table %s has another primary key than it must have",
-			 row[0].text);
+		note(found, row[0].text, BY_HAND,
+		     "table %s has another primary key than it must have",
+		     row[0].text);
 }
 
 static int refuse(struct rlk_conn *conn, const char *problem, const char *next,
@@ -340,7 +364,7 @@ static int get_key(struct rlk_conn *conn, struct rlk_key *ret_key,
 	if (!reply.has_row || reply.columns[0].length < SECRET_LEAST)
 		return refuse(conn,
 			      "row 0 of table rowlock_schema has no secret",
-			      RUN, reterr);
+			      reply.has_row ? ANEW : RUN, reterr);
 	*ret_key = rlk_key_of(reply.columns[0].text);
 	return 0;
 }
@@ -373,33 +397,24 @@ static bool may_be_missing(const char *table)
 static int check_found(struct rlk_conn *conn, struct found *found,
 		       struct rowlock_errinfo *reterr)
 {
-	char next[128] = "make it as sql/schema has it " REPAIRS_NONE;
-
 	for (size_t i = 0; i < TABLES_COUNT; i++)
 		if (!found->tables[i] && !may_be_missing(tables[i]))
 			return fail_unseen(conn, tables[i], reterr);
-	for (size_t i = 0; i < WANTED && !found->problem[0]; i++) {
+	for (size_t i = 0; i < WANTED; i++) {
 		if (!is_there(found, wanted[i].table))
 			continue;
 		if (!found->columns[i])
-			snprintf(found->problem, sizeof(found->problem),
-				 "column %s.%s is not there", wanted[i].table,
-				 wanted[i].name);
+			note(found, wanted[i].table, BY_HAND,
+			     "column %s.%s is not there", wanted[i].table,
+			     wanted[i].name);
 		else if (wanted[i].key && !found->keys[i])
-			snprintf(found->problem, sizeof(found->problem),
-				 "column %s.%s is not in the primary key",
-				 wanted[i].table, wanted[i].name);
+			note(found, wanted[i].table, BY_HAND,
+			     "column %s.%s is not in the primary key",
+			     wanted[i].table, wanted[i].name);
 	}
-	if (!found->problem[0])
-		return 0;
-	/* It is adopted as it is, if possible. */
-	if (strstr(found->problem, "business_lock"))
-		strcpy(next, RUN);
-	else if (found->engine)
-		snprintf(next, sizeof(next),
-			 "ALTER TABLE %s ENGINE = InnoDB " REPAIRS_NONE,
-			 found->engine);
-	return refuse(conn, found->problem, next, reterr);
+	return found->problem[0]
+		   ? refuse(conn, found->problem, found->next, reterr)
+		   : 0;
 }
 
 static int check_once(struct rlk_conn *conn, struct rlk_key *ret_key,

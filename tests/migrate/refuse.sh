@@ -158,6 +158,9 @@ changed_table()
 missing_secret()
 {
 	rlm
+	rows "UPDATE rowlock_schema SET secret = NULL WHERE version = 0"
+	expect 2 rlm
+	said "DELETE FROM rowlock_schema WHERE version = 0, and run 'rowlock-migrate'"
 	rows "DELETE FROM rowlock_schema WHERE version = 0"
 	expect 0 rlm
 	said "made the secret"

@@ -192,7 +192,7 @@ static bool make_views_again(struct run *run)
 static bool has_secret(struct run *run)
 {
 	return query_number(run, "SELECT COUNT(*) FROM rowlock_schema WHERE "
-				 "version = 0 AND secret IS NOT NULL") == 1;
+				 "version = 0") == 1;
 }
 
 /* Each migration was applied; has a table been changed since? Returns 0, or the
