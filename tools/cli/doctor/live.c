@@ -65,15 +65,6 @@ static void see_blocker(const struct rlk_value *columns, void *arg)
 	blocker->for_s = columns[2].u64;
 }
 
-/* Is there no connection left for the account? */
-static bool is_limit(const struct rowlock_errinfo *reason)
-{
-	enum { NO_CONNECTION = 1040, NO_MORE_OF_USER = 1203, USED_UP = 1226 };
-
-	return reason->mysql == NO_CONNECTION ||
-	       reason->mysql == NO_MORE_OF_USER || reason->mysql == USED_UP;
-}
-
 /* No answer, and the server gives answers: somebody has rows, or a whole table,
  * locked. */
 static void blame_transaction(struct patient *patient,
@@ -86,7 +77,7 @@ static void blame_transaction(struct patient *patient,
 	patient_more_time(patient->conn);
 	rlk_stmt_each(patient->conn, &read_blocker, NULL, see_blocker, &blocker,
 		      &ignored);
-	if (is_limit(reason)) {
+	if (patient_section(reason) == SECTION_LOAD) {
 		findings_add(&patient->findings, SECTION_LIVE, VERDICT_WRONG,
 			     "see Load, or raise the limit that it names",
 			     "a lock cannot be acquired: %s", reason->message);

@@ -68,8 +68,7 @@ enum {
 	NOTHING_OF_USER_LEFT = 1226,
 };
 
-/* The section that a refused connection is about. */
-static enum section section_of(const struct rowlock_errinfo *error)
+enum section patient_section(const struct rowlock_errinfo *error)
 {
 	switch (error->mysql) {
 	case NO_CONNECTION_LEFT:
@@ -103,7 +102,7 @@ static void examine(struct patient *patient)
 	struct rowlock_errinfo error;
 
 	if (patient_connect(patient, IDLE_S, &patient->conn, &error)) {
-		findings_add(&patient->findings, section_of(&error),
+		findings_add(&patient->findings, patient_section(&error),
 			     VERDICT_WRONG, NULL, "%s", error.message);
 		return;
 	}

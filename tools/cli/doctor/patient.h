@@ -43,6 +43,9 @@ bool patient_number(struct rlk_conn *conn, const struct rlk_stmt_def *def,
 bool patient_text(struct rlk_conn *conn, const char *sql,
 		  struct rowlock_errinfo *reterr);
 
+/** The section that a refused connection is about. */
+enum section patient_section(const struct rowlock_errinfo *error);
+
 /** Facts that are read by statements: server.c. */
 void examine_server(struct patient *patient);
 

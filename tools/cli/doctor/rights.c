@@ -189,10 +189,10 @@ static void judge_schema(struct patient *patient)
 		const char *command;
 		const char *sql;
 	} newer[] = {
-		{ "job_run", "rowlock run --once-per",
-		  "SELECT name FROM job_run" NO_ROW },
-		{ "lease_revocation", "rowlock revoke",
-		  "SELECT name FROM lease_revocation" NO_ROW },
+		{ RLK_JOB_RUN, "rowlock run --once-per",
+		  "SELECT name FROM " RLK_JOB_RUN NO_ROW },
+		{ RLK_REVOCATION, "rowlock revoke",
+		  "SELECT name FROM " RLK_REVOCATION NO_ROW },
 	};
 	struct findings *findings = &patient->findings;
 	uint64_t version = 0, floor = 0;
