@@ -42,14 +42,16 @@
  *              accepts NULL. Strings passed in are copied.
  *   Options    Every options struct begins with its own size. Set it, or begin
  *              with the struct's _DEFAULT. A member that is 0 or NULL has its
- *              default, and NULL instead of a struct means all defaults. Those
- * of a client and of a lock are in <rowlock/options.h>. Time       Durations
- * are milliseconds and their names end in _ms. The clock is CLOCK_BOOTTIME: a
- * suspended host loses its holds as a dead one does. Threads    Each type says
- * how threads may use it. A function follows its first argument unless its own
- * comment says otherwise. Fork       A child of fork() must not use its
- * parent's client. There, each call returns ROWLOCK_EFORKED, and neither sends
- * nor closes anything. The child may exit, exec, or make its own client.
+ *              default, and NULL instead of a struct means all defaults.
+ *              <rowlock/options.h> has those of a client and of a lock.
+ *   Time       Durations are milliseconds and their names end in _ms. The
+ *              clock is CLOCK_BOOTTIME: a suspended host loses its holds as a
+ *              dead one does.
+ *   Threads    Each type says how threads may use it. A function follows its
+ *              first argument unless its own comment says otherwise.
+ *   Fork       A child of fork() must not use its parent's client. There, each
+ *              call returns ROWLOCK_EFORKED, and neither sends nor closes
+ *              anything. The child may exit, exec, or make its own client.
  *
  * "And the server errors" stands for ROWLOCK_ECONNECT, ROWLOCK_EAUTH,
  * ROWLOCK_ESCHEMA, ROWLOCK_EREADONLY (after which the next call connects anew,
