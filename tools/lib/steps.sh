@@ -11,6 +11,8 @@ export ASAN_OPTIONS=detect_leaks=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=second_deadlock_stack=1
 
+sanitizer_options() { echo "-Db_sanitize=$1 -Db_lundef=false"; }
+
 # with_sanitizer NAME WHAT [ARGUMENT OF check]...: the suite in a build of that
 # kind. Tests of the tree, not of the program, are left out.
 with_sanitizer()
@@ -18,7 +20,7 @@ with_sanitizer()
 	sanitized=$builds/$1 what=$2
 	shift 2
 	ROWLOCK_BUILD=$sanitized ROWLOCK_TEST_SLOW=1 \
-		ROWLOCK_MESON_OPTIONS="${ROWLOCK_MESON_OPTIONS:-} -Db_sanitize=$what -Db_lundef=false" \
+		ROWLOCK_MESON_OPTIONS="${ROWLOCK_MESON_OPTIONS:-} $(sanitizer_options "$what")" \
 		setarch "$(uname -m)" --addr-no-randomize \
 		"$root/tools/check" --again --no-suite meta "$@"
 }
