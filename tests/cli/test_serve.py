@@ -185,7 +185,7 @@ class Serve(Daemon):
                              ("10.0.0.1:9188", 200), (os.uname().nodename, 200)):
             answer, body = self.ask(headers={"Host": host}, path="/")
             self.assertEqual(answer.status, status, host)
-            self.assertEqual("<table>" in body, status == 200)
+            self.assertEqual("Nobody holds anything." in body, status == 200)
         # Prometheus may ask by any name.
         self.assertEqual(self.ask(headers={"Host": "db1.example.com"})[0].status, 200)
 
@@ -303,6 +303,29 @@ class Serve(Daemon):
         self.assertIn(f"This is a part: the first {PART} rows", page.text)
         self.assertLess(body.index("This is a part"), body.index("<table>"))
         self.assertIn("10000 held", page.text)
+
+    def page_with(self, words):
+        """A page is that of a second."""
+        for _ in harness.waiting():
+            body = self.ask("/")[1]
+            if words in body:
+                break
+        self.assertIn(words, body)
+        return body
+
+    def test_a_list_that_ends_too_early_says_so_above_its_rows(self):
+        self.daemon("-i", "24h")
+        self.assertNotIn("<table>", self.page_with("Nobody holds anything."))
+        self.changed("ALTER TABLE business_lock RENAME COLUMN info TO words",
+                     "ALTER TABLE business_lock RENAME COLUMN words TO info")
+        body = self.page_with("l.info")
+        self.assertNotIn("<table>", body)
+        self.assertNotIn("Nobody holds", body)
+        self.holds("a")
+        body = self.page_with("<table>")
+        self.assertIn("This is a part: the first 1 row in", body)
+        self.assertLess(body.index("l.info"), body.index("This is a part"))
+        self.assertLess(body.index("This is a part"), body.index("<table>"))
 
     def test_a_database_that_does_not_answer_is_told(self):
         self.environment["ROWLOCK_DSN"] = "host=127.0.0.1;port=1;user=u;database=d"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A table that fits a telephone: there each cell is a line of its own. Failure
- * modes: a list that ends early says so below the table.
+ * modes: a list that ends early says so above the table.
  */
 #include "page.h"
 
@@ -195,13 +195,14 @@ void page_put_failure(FILE *out, const char *reason)
 }
 
 /* Above the table: nobody scrolls through it to see that it is a part. */
-static void put_table(FILE *out, const struct rows *rows, const char *text)
+static void put_table(FILE *out, const struct rows *rows, bool part,
+		      const char *text)
 {
-	if (rows->more)
+	if (part)
 		fprintf(out,
-			"<p>This is a part: the first %u rows in the order of "
+			"<p>This is a part: the first %u row%s in the order of "
 			"names. <code>rowlock list</code> shows all.</p>\n",
-			rows->shown);
+			rows->shown, rows->shown == 1 ? "" : "s");
 	fputs("<table>\n<thead><tr><th>Name</th><th>State</th><th>Holder</th>"
 	      "<th>Since</th><th>Until</th><th>Info</th></tr></thead>\n"
 	      "<tbody>\n",
@@ -244,13 +245,13 @@ void page_put(FILE *out, const struct look *look, struct rowlock_client *client,
 	text = list_rows(client, &rows, &r, &error);
 	fputs(page_head, out);
 	put_counts(out, look, classes);
-	if (text)
-		put_table(out, &rows, text);
-	else
+	if (!text)
 		put_reason(out, "out of memory");
-	if (text && r == 0 && rows.shown == 0)
-		fputs("<p>Nobody holds anything.</p>\n", out);
-	if (r < 0)
+	else if (r < 0)
 		put_reason(out, error.message);
+	else if (rows.shown == 0)
+		fputs("<p>Nobody holds anything.</p>\n", out);
+	if (text && rows.shown > 0)
+		put_table(out, &rows, rows.more || r < 0, text);
 	fputs(page_tail, out);
 }
