@@ -253,8 +253,8 @@ static int fail_claim(struct rowlock *lock, struct rlk_hold *hold,
 	case RLK_CLAIM_AWAY:
 		return fail(lock, "begin", ROWLOCK_EOVER,
 			    "the server's time is not within the window, "
-			    "which may be over since the wait began; choose "
-			    "the next one by the server's clock",
+			    "which may be over since the wait began; nothing "
+			    "was run: ask again, with the window of now",
 			    reterr);
 	default:
 		rlk_hold_lose(hold, RLK_ROW_IS_GONE);

@@ -300,17 +300,22 @@ static void tell_loss(struct holding *holding, const char *reason,
 /* It ended in an instant. */
 static void tell_ended(struct holding *holding, const char *why)
 {
+	const char *perhaps =
+	    holding->exported
+		? "; it was exported, and may have been adopted before"
+		: "";
 	_cleanup_(text_freep) char *words = NULL;
 
 	if (asprintf(&words,
-		     "was lost (%s): look at what was done under it since",
-		     why) >= 0)
+		     "was lost (%s%s): look at what was done under it since",
+		     why, perhaps) >= 0)
 		tell_loss(holding, "ended", words);
 	report_event(
 	    JOURNAL_LOST, holding->task->name, ROWLOCK_LOG_ERROR,
-	    "hold: the lock '%s' on %s was lost (%s): look at what was done "
+	    "hold: the lock '%s' on %s was lost (%s%s): look at what was done "
 	    "under it since",
-	    holding->task->name, holding->acquisition->hold.server, why);
+	    holding->task->name, holding->acquisition->hold.server, why,
+	    perhaps);
 }
 
 static void tell_near(struct holding *holding)

@@ -488,7 +488,7 @@ static void advise(const struct task *task, int r)
 		report(ROWLOCK_LOG_WARNING,
 		       "%s: the next run of the window does the work again, "
 		       "unless you note the success: set succeeded to 1 in its "
-		       "newest row of job_run",
+		       "row of job_run, if 'rowlock jobs --history' shows one",
 		       task->title);
 }
 
