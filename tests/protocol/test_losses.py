@@ -104,6 +104,11 @@ class Holder:
         if self.lost_at is None:
             self.lost_at = time.monotonic()
         self.over.set()
+        self.held.set()
+
+    def is_held(self, seconds):
+        """Until it is, or has ended without."""
+        return self.held.wait(seconds) and self.held_at is not None
 
     def guard(self):
         path = f'/proc/{self.process.pid}/task/{self.process.pid}/children'
@@ -153,11 +158,11 @@ def play(number, fault, ttl, wrong):
     name = f'test-losses-{os.getpid()}-{number}'
     relay = Relay()
     holder = Holder(name, through(relay), ttl)
-    if not holder.held.wait(patience()):
+    if not holder.is_held(patience()):
         wrong.append(f'{name}: not held: {holder.last}')
     other = Holder(name, shops.DSN, ttl)
     fault(holder, relay)
-    if not (other.held.wait(patience() + 3 * ttl) and
+    if not (other.is_held(patience() + 3 * ttl) and
             holder.over.wait(patience())):
         wrong.append(f'{name}, {fault.__name__}: no end')
     elif holder.lost_at > other.held_at:
