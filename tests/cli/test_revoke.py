@@ -143,9 +143,9 @@ class Asked(ToolTest):
         process = self.run_asked("echo ready; read x", "--on-revoke=TERM",
                                  "--delay-after-loss=1h")
         self.assertEqual(self.ask(), LATER)
-        code, _, err = self.finish(process)
-        self.assertEqual(code, 143)
-        self.assertNotIn("stays locked", err)
+        # Its input ends behind the signal, which follows the answer.
+        self.assertEqual(process.wait(patience()), 143)
+        self.assertNotIn("stays locked", self.finish(process)[2])
         self.fake.expect("release")
 
     def test_a_request_that_comes_once_more_is_told_once(self):
