@@ -46,9 +46,9 @@ extern "C" {
  * next heartbeat, the lost callback of @lock runs, and rowlock_lost_reason()
  * names the program and the host that has it now, and since when; from the
  * adoption on rowlock_release() is ROWLOCK_ELOST and changes nothing. If this
- * client is stopped or cut off until its session ends, that is the reason, and
- * the lease may have been adopted before. rowlock_acquire() waits as for
- * another's lease, by @lock, too.
+ * client is stopped or cut off until its session ends, the reason says that,
+ * and the lease may have been adopted before. rowlock_acquire() of the name
+ * waits, as it does for another's lease, also by @lock.
  *
  * @lock  holds one level of a lease, without max_hold_ms, at_least_ms and
  *        delay_after_loss_ms
