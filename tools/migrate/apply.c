@@ -189,7 +189,8 @@ static bool make_views_again(struct run *run)
 	return true;
 }
 
-static bool has_secret(struct run *run)
+/* check_tables() looks at what is in it. */
+static bool has_row_of_secret(struct run *run)
 {
 	return query_number(run, "SELECT COUNT(*) FROM rowlock_schema WHERE "
 				 "version = 0") == 1;
@@ -250,7 +251,7 @@ bool migrate(struct run *run)
 	const bool applied = !is_missing(run) && !*run->adopt && !*run->broken;
 	struct rowlock_errinfo error;
 
-	if (run->mode == MODE_APPLY && applied && has_secret(run)) {
+	if (run->mode == MODE_APPLY && applied && has_row_of_secret(run)) {
 		if (check_tables(run, &error))
 			die(EXIT_SERVER, "%s; nothing was changed",
 			    error.message);
