@@ -30,6 +30,13 @@
 
 struct rlk_conn;
 
+/** The server as the options named it when it was asked last: for the messages
+ * of threads that wait for a connection. Any thread. */
+struct rlk_asked {
+	struct rlk_mutex mutex; /* protects the text; a leaf */
+	char where[300];
+};
+
 /** How to reach the server; shared by all connections of a client. */
 struct rlk_conn_target {
 	struct rlk_sources sources;
@@ -44,6 +51,7 @@ struct rlk_conn_target {
 	uint64_t refusal_ms; /* how long a pool's connects and statements may
 				be refused that worked before */
 	struct rlk_refusal *refusal; /* the pool's; NULL: no pool */
+	struct rlk_asked *asked;     /* likewise */
 };
 
 /** The purpose of a connection, which decides its session's bounds. */

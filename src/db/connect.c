@@ -155,6 +155,15 @@ static void bound_resolver(struct rlk_conn *conn)
 	set_option(conn->mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
 }
 
+static void note_asked(struct rlk_asked *asked, const char *where)
+{
+	if (!asked)
+		return;
+	rlk_mutex_lock(&asked->mutex);
+	snprintf(asked->where, sizeof(asked->where), "%s", where);
+	rlk_mutex_unlock(&asked->mutex);
+}
+
 /* The server as the options name it, until one has identified itself. */
 static void describe(struct rlk_conn *conn)
 {
@@ -170,6 +179,7 @@ static void describe(struct rlk_conn *conn)
 		snprintf(conn->where, sizeof(conn->where), "%s:%u",
 			 local ? "localhost" : host,
 			 options->port ? options->port : 3306);
+	note_asked(conn->target->asked, conn->where);
 }
 
 static const char *advice(MYSQL *mysql, unsigned int number)
@@ -231,7 +241,6 @@ static int code_of_login(MYSQL *mysql)
 
 static int fail_deadline(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 {
-	describe(conn);
 	return rlk_fail_db(reterr, ROWLOCK_ECONNECT, 2013,
 			   "connect to %s: no answer in time; is the server "
 			   "overloaded, or a firewall in between?",
@@ -304,7 +313,6 @@ static int fail_connect(struct rlk_conn *conn, const struct rlk_where *where,
 
 	/* The handshake of TLS ends at our deadline with an error of its own.
 	 */
-	describe(conn);
 	if (conn->io.login.reveals)
 		return fail_plugin(conn, reterr);
 	if (conn->io.cut == rlk_login_no_tls)
@@ -362,6 +370,7 @@ static int connect_now(struct rlk_conn *conn, const struct rlk_where *where,
 	if (!set_options(conn) || !set_where(conn->mysql, where))
 		return rlk_fail(reterr, ROWLOCK_ENOMEM,
 				"connect: out of memory");
+	describe(conn);
 	bound_resolver(conn);
 	finished = ask_hosts(conn);
 	if (!finished) {
@@ -371,7 +380,6 @@ static int connect_now(struct rlk_conn *conn, const struct rlk_where *where,
 	}
 	if (!conn->io.connected || conn->io.cut)
 		return fail_connect(conn, where, reterr);
-	describe(conn);
 	charset = mysql_character_set_name(conn->mysql);
 	if (!charset || strcmp(charset, "utf8mb4") != 0)
 		return rlk_fail(reterr, ROWLOCK_EUNSUPPORTED,

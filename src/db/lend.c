@@ -82,11 +82,13 @@ static struct rlk_pool_wait *wait_new(struct rlk_pool *pool)
 	return wait;
 }
 
-static int fail_deadline(const struct rlk_bay *bay,
+static int fail_deadline(struct rlk_pool *pool, const struct rlk_bay *bay,
 			 const struct rlk_pool_wait *wait,
 			 struct rowlock_errinfo *reterr)
 {
+	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->asked.mutex);
 	const char *label = bay->spec.profile.label;
+	const char *where = pool->asked.where;
 
 	if (wait->error.code) {
 		if (reterr)
@@ -95,18 +97,20 @@ static int fail_deadline(const struct rlk_bay *bay,
 	}
 	if (!rlk_bay_has_room(bay) && !bay->opening)
 		return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,
-				"no %s connection came free in time, all %u "
-				"being in use",
-				label, bay->spec.limit);
+				"no %s connection to %s came free in time, all "
+				"%u being in use",
+				label, where, bay->spec.limit);
 	return rlk_fail(reterr, ROWLOCK_ECONNECT,
-			"no %s connection could be opened in time; is the "
-			"server overloaded, or its name hard to resolve?",
-			label);
+			"connect to %s: no answer in time for a %s connection; "
+			"is the server overloaded, or its name hard to "
+			"resolve?",
+			where, label);
 }
 
 /* The result of the wait. Under the mutex, and out of the queue. */
-static int settle(const struct rlk_bay *bay, const struct rlk_pool_wait *wait,
-		  bool interrupted, struct rowlock_errinfo *reterr)
+static int settle(struct rlk_pool *pool, const struct rlk_bay *bay,
+		  const struct rlk_pool_wait *wait, bool interrupted,
+		  struct rowlock_errinfo *reterr)
 {
 	if (wait->conn)
 		return 0;
@@ -117,7 +121,7 @@ static int settle(const struct rlk_bay *bay, const struct rlk_pool_wait *wait,
 	}
 	if (interrupted)
 		return rlk_fail(reterr, ROWLOCK_ECANCELED, "canceled");
-	return fail_deadline(bay, wait, reterr);
+	return fail_deadline(pool, bay, wait, reterr);
 }
 
 /* The arguments of a get. */
@@ -169,7 +173,7 @@ static int get_waiting(struct rlk_pool *pool, const struct wish *wish,
 	wait->served = false;
 	wait->error.code = 0;
 	queue(pool, bay, wait, waiter);
-	code = settle(bay, wait, waiter && waiter->interrupted, reterr);
+	code = settle(pool, bay, wait, waiter && waiter->interrupted, reterr);
 	if (!code)
 		*ret_conn = TAKE_PTR(wait->conn);
 	rlk_list_append(&pool->spare, &wait->list);

@@ -31,6 +31,7 @@ static int copy_target(struct rlk_pool *pool,
 		.flags = target->flags,
 		.clock = target->clock,
 		.refusal = &pool->refusal,
+		.asked = &pool->asked,
 	};
 	if (!rlk_sources_copy(&target->sources, &copy->sources) ||
 	    copy_text(target->unverified_auth, &copy->unverified_auth) ||
@@ -63,6 +64,7 @@ void rlk_pool_destroy(struct rlk_pool *pool)
 	rlk_sleeper_fini(&pool->ended);
 	rlk_mutex_fini(&pool->mutex);
 	rlk_refusal_fini(&pool->refusal);
+	rlk_mutex_fini(&pool->asked.mutex);
 	rlk_sources_fini(&pool->target.sources);
 	free(pool->target.unverified_auth);
 	free(pool->program);
@@ -81,6 +83,8 @@ int rlk_pool_new(const struct rlk_conn_target *target,
 		return rlk_fail(reterr, ROWLOCK_ENOMEM, "pool: out of memory");
 	rlk_mutex_init(&pool->mutex);
 	rlk_refusal_init(&pool->refusal, target->clock, target->refusal_ms);
+	rlk_mutex_init(&pool->asked.mutex);
+	strcpy(pool->asked.where, "the server");
 	pool->log = target->log;
 	pool->references = 1;
 	pool->retired_ms = INT64_MIN / 2;

@@ -55,6 +55,7 @@ struct rlk_pool {
 	struct rlk_conn_target target; /* a copy */
 	const struct rlk_log *log;     /* the owner's, which openers outlive */
 	struct rlk_refusal refusal;
+	struct rlk_asked asked;
 	char *program;
 	char *who;
 	char identity[96];        /* of the server reached last */

@@ -73,7 +73,8 @@ CASE("the limit holds until the deadline")
 	assert_code(rlk_pool_get(pool, 0, db_in(50), true, NULL, &none, &err),
 		    ROWLOCK_ETIMEDOUT, &err);
 	assert_null(none);
-	assert_says(err.message, "lease");
+	assert_says(err.message, "no lease connection to ");
+	assert_null(strstr(err.message, "to the server "));
 	assert_int_equal(db_pool_count(pool, 0), 1);
 	rlk_pool_put(pool, conn);
 	rlk_pool_free(pool, test_patience_ms());
@@ -320,6 +321,31 @@ CASE("an opener that is stuck does not hold the end up")
 		db_keep_waiting(since, "the thread of a stuck opener to end");
 		sched_yield();
 	}
+}
+
+/* The opener works for the one that waits longer, and has no reason yet. */
+CASE("a server that does not answer in time is named")
+{
+	struct relay *relay = relay_start(RELAY_SILENT, NULL);
+	struct rlk_pool *pool = pool_open(relay_dsn(relay), 1, 1);
+	_Atomic unsigned int served = 0;
+	struct client longer;
+	struct rlk_conn *none = NULL;
+	int64_t since = db_in(0);
+
+	start_client(&longer, pool, &served);
+	do {
+		db_keep_waiting(since, "the opener to ask");
+		assert_code(
+		    rlk_pool_get(pool, 0, db_in(20), true, NULL, &none, &err),
+		    ROWLOCK_ECONNECT, &err);
+	} while (strstr(err.message, "connect to the server:"));
+	assert_says(err.message, "connect to 127.0.0.1:");
+	assert_says(err.message, ": no answer in time for a lease connection");
+	rlk_pool_interrupt(pool, &longer.waiter);
+	rlk_thread_join(&longer.thread);
+	rlk_pool_free(pool, 20);
+	relay_end(relay);
 }
 
 CASE_MAIN(db_main)
