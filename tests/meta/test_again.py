@@ -25,7 +25,8 @@ from patience import patience  # noqa: E402
 from process import is_alive  # noqa: E402
 from tap import check, run_all  # noqa: E402
 
-# Fails as often as its file of that name says, and counts its runs. Where it is
+# Fails as often as its file of that name says, counts its runs, and keeps its
+# server's name. Where it is
 # told to hang it starts two processes first, which are in nobody's session: one
 # has what it was given in its environment, one just works there.
 PROGRAM = '''#!/bin/sh
@@ -37,6 +38,7 @@ if [ -e "$1.hangs" ]; then
 	echo "$$ $one $!" >"$1.hangs"
 	sleep 3600
 fi
+echo "$ROWLOCK_TEST_DSN" >"$1.server"
 runs=$(cat "$1.runs" 2>/dev/null || echo 0)
 echo $((runs + 1)) >"$1.runs"
 echo 1..2
@@ -52,14 +54,15 @@ MESON = '''project('again')
 program = find_program('program')
 foreach name : ['a', 'b', 'c', 'd']
   test(name, program, args: meson.current_source_dir() / name,
-    suite: name in ['a', 'b'] ? 'db' : 'meta', protocol: 'tap')
+    suite: name in ['a', 'b'] ? 'db' : 'meta', protocol: 'tap',
+    is_parallel: name != 'd')
 endforeach
 '''
 SANDBOX = '''#!/bin/sh
 case $1 in
 start) mkdir -p "${2#--dir=}" ;;
 stop) rm -rf "${2#--dir=}" ;;
-dsn) echo host=nowhere ;;
+dsn) for word; do :; done; echo "host=${word#--dir=}" ;;
 esac
 '''
 # Three steps of a run, as .ci/run and tools/proof have them: what they say, and
@@ -90,7 +93,8 @@ def heed():
 
 
 class Tree:
-    """With a program for each of a, b, c, d; @fails says how often."""
+    """With a program for each of a, b, c, d, of which d wants the server to
+    itself; @fails says how often."""
 
     def __init__(self, directory, **fails):
         self.root = pathlib.Path(directory)
@@ -112,6 +116,10 @@ class Tree:
         return ''.join((self.root / f'{name}.runs').read_text().strip()
                        if (self.root / f'{name}.runs').exists() else '0'
                        for name in 'abcd')
+
+    def servers(self):
+        """Of each, the server that it had."""
+        return [(self.root / f'{name}.server').read_text() for name in 'abcd']
 
     def start(self, *words, output=subprocess.DEVNULL):
         """tools/check."""
@@ -153,6 +161,18 @@ def programs_that_fail_are_run_again():
         check((done[0], done[2], len(told), done[1][-1]) == (
             status, runs, unsteady, f'{last}, 0 skipped'), f'{words}: {done}')
     check(played(['--suite', 'nosuch'])[0] != 0, 'nothing to run')
+
+
+def a_program_has_a_server_to_itself():
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Tree(directory)
+        tree.play()
+        one, *others, last = tree.servers()
+        check(others == [one, one] and last.startswith('host=')
+              and last != one, f'{tree.servers()}')
+        tree.play('a', 'd')
+        one, *_, last = tree.servers()
+        check(last == one, f'asked for: {tree.servers()}')
 
 
 def await_so(words, what, *arguments):
@@ -280,6 +300,7 @@ def steps_go_on_after_one_that_failed():
 
 TESTS = (
     programs_that_fail_are_run_again,
+    a_program_has_a_server_to_itself,
     steps_go_on_after_one_that_failed,
     nothing_is_left_however_it_is_ended,
     what_is_no_path_from_the_root_on_is_refused,
