@@ -4,6 +4,7 @@ stopped, killed with their guard, or cut off from the server, while another proc
 their name. Each time the program is told of the loss before the other one has it. Speaks
 TAP."""
 
+import concurrent.futures
 import json
 import math
 import os
@@ -24,7 +25,7 @@ from patience import patience  # noqa: E402
 from tap import Tap, check  # noqa: E402
 
 HOLDS = int(os.environ.get('ROWLOCK_TEST_HOLDS', 0)) or 8
-AT_ONCE = 8  # of which each has two processes of rowlock, and a guard
+AT_ONCE = max(8, min(64, HOLDS // 32))  # each has two processes of rowlock, and a guard
 ADDRESS = (shops.ENTRIES.get('host'), int(shops.ENTRIES.get('port', 0)))
 
 
@@ -36,8 +37,10 @@ class Relay(threading.Thread):
         super().__init__(daemon=True)
         self.listener = socket.create_server(('127.0.0.1', 0))
         self.port = self.listener.getsockname()[1]
+        self.ended, self.end = socket.socketpair()
         self.selector = selectors.DefaultSelector()
-        self.selector.register(self.listener, selectors.EVENT_READ)
+        for each in (self.listener, self.ended):
+            self.selector.register(each, selectors.EVENT_READ)
         self.is_cut = False
         self.start()
 
@@ -64,14 +67,15 @@ class Relay(threading.Thread):
 
     def run(self):
         while not self.is_cut:
-            for key, _ in self.selector.select(0.01):
+            for key, _ in self.selector.select():
                 if key.fileobj is self.listener:
                     self.pair()
-                else:
+                elif key.data:
                     self.carry(key.fileobj, key.data)
 
     def close(self):
         self.is_cut = True
+        self.end.close()
         self.join()
         for key in list(self.selector.get_map().values()):
             key.fileobj.close()
@@ -154,38 +158,35 @@ def through(relay):
     return ';'.join(f'{key}={value}' for key, value in entries.items())
 
 
-def play(number, fault, ttl, wrong):
+def play(number, fault, ttl):
+    """What is wrong, if anything."""
     name = f'test-losses-{os.getpid()}-{number}'
     relay = Relay()
     holder = Holder(name, through(relay), ttl)
+    wrong = ''
     if not holder.is_held(patience()):
-        wrong.append(f'{name}: not held: {holder.last}')
+        wrong = f'not held: {holder.last}'
     other = Holder(name, shops.DSN, ttl)
     fault(holder, relay)
     if not (other.is_held(patience() + 3 * ttl) and
             holder.over.wait(patience())):
-        wrong.append(f'{name}, {fault.__name__}: no end')
+        wrong = wrong or 'no end'
     elif holder.lost_at > other.held_at:
-        wrong.append(f'{name}, {fault.__name__}: told '
-                     f'{holder.lost_at - other.held_at:.3f} s behind the next grant')
+        wrong = f'told {holder.lost_at - other.held_at:.3f} s behind the next grant'
     elif holder.last not in FAULTS[fault]:
-        wrong.append(f'{name}, {fault.__name__}: {holder.last}')
+        wrong = holder.last
     holder.close()
     other.close()
     relay.close()
+    return wrong and f'{name}, {fault.__name__}: {wrong}'
 
 
 def the_loss_is_told_before_another_has_it(fault):
-    wrong = []
-    for first in range(0, HOLDS, AT_ONCE):
-        # A holder needs some of a busy machine's time to be told.
-        ttl = math.ceil(3 * patience() / 60)
-        threads = [threading.Thread(target=play, args=(number, fault, ttl, wrong))
-                   for number in range(first, min(first + AT_ONCE, HOLDS))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    # A holder needs some of a busy machine's time to be told.
+    ttl = math.ceil(3 * patience() / 60)
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        told = pool.map(lambda number: play(number, fault, ttl), range(HOLDS))
+        wrong = [what for what in told if what]
     check(not wrong, '; '.join(wrong))
 
 
