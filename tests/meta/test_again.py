@@ -60,7 +60,9 @@ endforeach
 '''
 SANDBOX = '''#!/bin/sh
 case $1 in
-start) mkdir -p "${2#--dir=}" ;;
+start)
+	case $2 in */alone) [ ! -e refused ] || exit 1 ;; esac
+	mkdir -p "${2#--dir=}" ;;
 stop) rm -rf "${2#--dir=}" ;;
 dsn) for word; do :; done; echo "host=${word#--dir=}" ;;
 esac
@@ -173,6 +175,14 @@ def a_program_has_a_server_to_itself():
         tree.play('a', 'd')
         one, *_, last = tree.servers()
         check(last == one, f'asked for: {tree.servers()}')
+
+
+def that_it_has_none_is_hidden_by_no_second_run():
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Tree(directory, b=1)
+        (tree.root / 'refused').touch()
+        status, said = tree.play('--again')
+        check(status != 0 and 'did not run' in said[-1], f'{said}')
 
 
 def await_so(words, what, *arguments):
@@ -301,6 +311,7 @@ def steps_go_on_after_one_that_failed():
 TESTS = (
     programs_that_fail_are_run_again,
     a_program_has_a_server_to_itself,
+    that_it_has_none_is_hidden_by_no_second_run,
     steps_go_on_after_one_that_failed,
     nothing_is_left_however_it_is_ended,
     what_is_no_path_from_the_root_on_is_refused,
