@@ -171,9 +171,9 @@ def play(number, fault, ttl):
     if not (other.is_held(patience() + 3 * ttl) and
             holder.over.wait(patience())):
         wrong = wrong or 'no end'
-    elif holder.lost_at > other.held_at:
+    elif not wrong and holder.lost_at > other.held_at:
         wrong = f'told {holder.lost_at - other.held_at:.3f} s behind the next grant'
-    elif holder.last not in FAULTS[fault]:
+    elif not wrong and holder.last not in FAULTS[fault]:
         wrong = holder.last
     holder.close()
     other.close()
