@@ -65,6 +65,8 @@ static enum rlk_step ask(struct rlk_asking *asking)
 		return lost(asking, "nobody has it any more: it was released, "
 				    "broken, or had expired; acquire it anew");
 	case RLK_PENDING:
+		rlk_fail_no_answer(asking->client, 0, &asking->error);
+		return no_answer(asking, &request);
 	case RLK_UNKNOWN:
 		return no_answer(asking, &request);
 	default:

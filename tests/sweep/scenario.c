@@ -145,6 +145,20 @@ static void lost_before(struct stage *stage)
 	await_loss(stage);
 }
 
+/* The rival has exported its hold. */
+static void exported(struct stage *stage)
+{
+	warm(stage);
+	if (*stage->problem)
+		return;
+	rival_holding(stage);
+	stage_must(stage,
+		   rowlock_export(stage->rival, stage->exported,
+				  sizeof(stage->exported), NULL),
+		   "rowlock_export");
+	stage->rival_holds = false;
+}
+
 /* ---------------------------------------------------------------- calls */
 
 static int open_client(struct stage *stage)
@@ -258,6 +272,29 @@ static int break_it(struct stage *stage)
 {
 	return rowlock_break(stage->client, stage->strategy, stage->name,
 			     &stage->err);
+}
+
+static int ask_for_it(struct stage *stage)
+{
+	struct rowlock_revocation told = { .size = sizeof(told) };
+
+	return rowlock_revoke(stage->client, stage->name, "maintenance", &told,
+			      &stage->err);
+}
+
+/* The rival takes an export back that is not adopted. */
+static int adopt_it(struct stage *stage)
+{
+	int code = rowlock_adopt(stage->lock, stage->exported, &stage->err);
+	int back;
+
+	if (!code)
+		return 0;
+	back = rowlock_release(stage->rival, &err);
+	if (back && back != ROWLOCK_ELOST)
+		stage_slow(stage, "the rival's release of its export: %s",
+			   err.message);
+	return code;
 }
 
 static int reap_it(struct stage *stage)
@@ -443,6 +480,10 @@ const struct scenario scenarios[] = {
 		 .alone = true,
 		 ALSO(CODES(AWAY), CODES(AWAY, ROWLOCK_EDB),
 		      CODES(SAID_NO, ROWLOCK_EUNSUPPORTED), CODES(SAID_NO))),
+	SCENARIO("revoke", WITH_LEASE, busy_warm, ask_for_it, 2 * CALL_MS,
+		 ASKED_ONCE),
+	SCENARIO("adopt", WITH_LEASE, exported, adopt_it, 2 * CALL_MS,
+		 .asks = true, ASKED_ONCE),
 	/* A call for each of its statements. */
 	SCENARIO("reap", WITH_LEASE | WITH_ROW, dead_holder, reap_it,
 		 10 * CALL_MS, ASKED_ONCE),

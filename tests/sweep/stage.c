@@ -153,9 +153,9 @@ static void database_of(char *buffer, size_t size, unsigned int worker)
 static void make_database(unsigned int worker)
 {
 	static const char *const tables[] = {
-		"business_lock", "business_lease",   "lease_session",
-		"lock_token",    "lock_token_floor", "lock_permits",
-		"rowlock_schema"
+		"business_lock",    "business_lease",   "lease_session",
+		"lock_token",       "lock_token_floor", "lock_permits",
+		"lease_revocation", "rowlock_schema"
 	};
 	static char dsn[512];
 	struct test_sql *sql = test_sql_open();

@@ -15,6 +15,7 @@
  */
 
 #include <rowlock/admin.h>
+#include <rowlock/adoption.h>
 #include <rowlock/election.h>
 #include <rowlock/multilock.h>
 #include <rowlock/rwlock.h>
@@ -105,6 +106,7 @@ struct stage {
 	struct rowlock *lock; /* what the client tries; of a read/write lock */
 	struct rowlock *other_side; /* the one that it had first, and this */
 	uint64_t term;              /* in which the candidate led last */
+	char exported[ROWLOCK_EXPORT_SIZE]; /* the rival's hold */
 	_Atomic unsigned int lost;
 	unsigned int threads; /* before the client was there */
 	unsigned int descriptors;
