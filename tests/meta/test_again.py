@@ -26,9 +26,9 @@ from process import is_alive  # noqa: E402
 from tap import check, run_all  # noqa: E402
 
 # Fails as often as its file of that name says, counts its runs, and keeps its
-# server's name. Where it is
-# told to hang it starts two processes first, which are in nobody's session: one
-# has what it was given in its environment, one just works there.
+# server's name. Where it is told to hang it starts two processes first, which are
+# in nobody's session: one has what it was given in its environment, one just works
+# there.
 PROGRAM = '''#!/bin/sh
 if [ -e "$1.hangs" ]; then
 	setsid sleep 3600 &
