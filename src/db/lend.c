@@ -21,6 +21,9 @@
 #include "db/opener.h"
 #include "db/retire.h"
 
+/* The last failure is not the reason any more after this time. */
+#define REASON_MAX_MS 10000
+
 /* Take @conn out of the idle ones; it is lent now. */
 static void lend(struct rlk_bay *bay, struct rlk_conn *conn)
 {
@@ -82,18 +85,33 @@ static struct rlk_pool_wait *wait_new(struct rlk_pool *pool)
 	return wait;
 }
 
+/* Why there is no connection: the failure of a try while the thread waited, or
+ * else of the last one before, unless that is old; NULL if there is none. */
+static const struct rowlock_errinfo *reason(const struct rlk_pool *pool,
+					    const struct rlk_bay *bay,
+					    const struct rlk_pool_wait *wait)
+{
+	if (wait->error.code)
+		return &wait->error;
+	if (bay->error.code &&
+	    rlk_now(pool->target.clock) - bay->failed_ms < REASON_MAX_MS)
+		return &bay->error;
+	return NULL;
+}
+
 static int fail_deadline(struct rlk_pool *pool, const struct rlk_bay *bay,
 			 const struct rlk_pool_wait *wait,
 			 struct rowlock_errinfo *reterr)
 {
 	_guard_ struct rlk_mutex *guard = rlk_guard(&pool->asked.mutex);
+	const struct rowlock_errinfo *error = reason(pool, bay, wait);
 	const char *label = bay->spec.profile.label;
 	const char *where = pool->asked.where;
 
-	if (wait->error.code) {
+	if (error) {
 		if (reterr)
-			*reterr = wait->error;
-		return wait->error.code;
+			*reterr = *error;
+		return error->code;
 	}
 	if (!rlk_bay_has_room(bay) && !bay->opening)
 		return rlk_fail(reterr, ROWLOCK_ETIMEDOUT,

@@ -22,11 +22,12 @@ struct rlk_loan {
  * @waiter  may be NULL: cannot be interrupted
  *
  * Returns 0; ROWLOCK_ECANCELED (interrupted); ROWLOCK_ETIMEDOUT: none was free
- * within the deadline, all of the bay's limit being lent; ROWLOCK_ECONNECT with
- * the reason of the last failure if none could be opened in that time; other
- * server errors at once. Errors that may pass (1040 and 1203, too many
- * connections; connection refused) are tried again with back-off until the
- * deadline if @persist, and returned at once otherwise.
+ * within the deadline, all of the bay's limit being lent; the last failure if
+ * none could be opened in that time: of a try in it, or, if none has ended, of
+ * one in the 10 s before; ROWLOCK_ECONNECT, no answer in time, if there is no
+ * such failure; other server errors at once. Errors that may pass (1040 and
+ * 1203, too many connections; connection refused) are tried again with back-off
+ * until the deadline if @persist, and returned at once otherwise.
  */
 int rlk_pool_get(struct rlk_pool *pool, size_t bay, int64_t until_ms,
 		 bool persist, struct rlk_pool_waiter *waiter,

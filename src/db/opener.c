@@ -88,12 +88,14 @@ static int64_t try_until(const struct rlk_pool *pool, const struct rlk_bay *bay)
 	return latest - now > 4 * EARLIER_MS ? latest - EARLIER_MS : latest;
 }
 
-static void spread_failure(struct rlk_bay *bay,
+static void spread_failure(const struct rlk_pool *pool, struct rlk_bay *bay,
 			   const struct rowlock_errinfo *error)
 {
 	bool pass = may_pass(error);
 	struct rlk_pool_wait *wait;
 
+	bay->error = *error;
+	bay->failed_ms = rlk_now(pool->target.clock);
 	rlk_list_each (wait, &bay->waits, list) {
 		wait->error = *error;
 		if (!pass || (!wait->persist && !bay->lent))
@@ -114,9 +116,10 @@ static bool try_once(struct rlk_pool *pool, struct rlk_bay *bay)
 		conn->loan.bay = (size_t) (bay - pool->bays);
 	rlk_mutex_lock(&pool->mutex);
 	if (!conn) {
-		spread_failure(bay, &error);
+		spread_failure(pool, bay, &error);
 		return false;
 	}
+	bay->error.code = 0;
 	rlk_pool_note_server(pool, conn);
 	conn = rlk_pool_place(pool, conn);
 	if (conn) {
@@ -218,5 +221,5 @@ void rlk_opener_call(struct rlk_pool *pool, struct rlk_bay *bay)
 		return;
 	rlk_fail(&error, ROWLOCK_ESYSTEM,
 		 "connect: the system refused a thread or a descriptor");
-	spread_failure(bay, &error);
+	spread_failure(pool, bay, &error);
 }

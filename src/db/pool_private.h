@@ -38,6 +38,9 @@ struct rlk_bay {
 	unsigned int lent;
 	unsigned int kept;    /* in idle */
 	unsigned int opening; /* openers that work for it */
+	/* The last try's, or code 0, and the time when it failed. */
+	struct rowlock_errinfo error;
+	int64_t failed_ms;
 };
 
 struct rlk_opener {

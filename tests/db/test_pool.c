@@ -11,6 +11,32 @@
 #include "db/lend.h"
 #include "db_test.h"
 
+/* The real clock, which a case may put forward. */
+static _Atomic int64_t ahead_ms;
+
+static int64_t now_ms(const struct rlk_clock *clock)
+{
+	(void) clock;
+	return rlk_now(rlk_clock_real()) + ahead_ms;
+}
+
+static int timer_new(const struct rlk_clock *clock)
+{
+	(void) clock;
+	return rlk_clock_real()->ops->timer_new(rlk_clock_real());
+}
+
+static void timer_set(const struct rlk_clock *clock, int timer, int64_t at_ms)
+{
+	(void) clock;
+	rlk_clock_real()->ops->timer_set(rlk_clock_real(), timer,
+					 at_ms == RLK_NEVER ? at_ms
+							    : at_ms - ahead_ms);
+}
+
+static const struct rlk_clock_ops forward = { now_ms, timer_new, timer_set };
+static const struct rlk_clock clock_of_test = { &forward };
+
 static struct rlk_pool *pool_open(const char *dsn, unsigned int limit,
 				  unsigned int keep)
 {
@@ -19,6 +45,7 @@ static struct rlk_pool *pool_open(const char *dsn, unsigned int limit,
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_pool *pool = NULL;
 
+	target.clock = &clock_of_test;
 	assert_int_equal(rlk_pool_new(&target, bays, 1, &pool, &error), 0);
 	return pool;
 }
@@ -344,6 +371,66 @@ CASE("a server that does not answer in time is named")
 	assert_says(err.message, ": no answer in time for a lease connection");
 	rlk_pool_interrupt(pool, &longer.waiter);
 	rlk_thread_join(&longer.thread);
+	rlk_pool_free(pool, 20);
+	relay_end(relay);
+}
+
+/* One that waits longer keeps the opener at a server that is silent, so that
+ * no try ends in the time of a get. */
+static void get_from_silent(struct rlk_pool *pool, int64_t wait_ms)
+{
+	_Atomic unsigned int served = 0;
+	struct client longer;
+	struct rlk_conn *none = NULL;
+
+	start_client(&longer, pool, &served);
+	rlk_pool_get(pool, 0, now_ms(NULL) + wait_ms, true, NULL, &none, &err);
+	assert_null(none);
+	rlk_pool_interrupt(pool, &longer.waiter);
+	rlk_thread_join(&longer.thread);
+}
+
+CASE("a thread that no try answers hears why the last one failed")
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_conn *none = NULL;
+	struct rlk_pool *pool;
+	char wrong[700];
+
+	test_dsn_with(relay_dsn(relay), "password=no17", wrong, sizeof(wrong));
+	pool = pool_open(wrong, 1, 1);
+	assert_code(rlk_pool_get(pool, 0, RLK_NEVER, true, NULL, &none, &err),
+		    ROWLOCK_EAUTH, &err);
+	relay_set_mode(relay, RELAY_SILENT);
+	get_from_silent(pool, 20);
+	assert_code(err.code, ROWLOCK_EAUTH, &err);
+	/* That is long ago by then. */
+	ahead_ms = 11000;
+	get_from_silent(pool, 20);
+	ahead_ms = 0;
+	assert_code(err.code, ROWLOCK_ECONNECT, &err);
+	assert_says(err.message, "no answer in time");
+	rlk_pool_free(pool, 20);
+	relay_end(relay);
+}
+
+CASE("a failure before a success is no reason any more")
+{
+	struct relay *relay = relay_start(RELAY_STRAIGHT, NULL);
+	struct rlk_pool *pool = pool_open(relay_dsn(relay), 2, 2);
+	struct rlk_conn *conn = NULL;
+
+	relay_stop_after(relay, 0, true);
+	assert_code(rlk_pool_get(pool, 0, RLK_NEVER, false, NULL, &conn, &err),
+		    ROWLOCK_ECONNECT, &err);
+	assert_null(strstr(err.message, "no answer in time"));
+	relay_stop_after(relay, SIZE_MAX, false);
+	assert_int_equal(
+	    rlk_pool_get(pool, 0, RLK_NEVER, true, NULL, &conn, &err), 0);
+	relay_set_mode(relay, RELAY_SILENT);
+	get_from_silent(pool, 20);
+	assert_says(err.message, "no answer in time");
+	rlk_pool_discard(pool, conn);
 	rlk_pool_free(pool, 20);
 	relay_end(relay);
 }
