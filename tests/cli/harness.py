@@ -402,20 +402,28 @@ class TapResult(unittest.TestResult):
         self.told = set()
         self.lock = threading.Lock()
 
-    def _tell(self, test, passed, skip=None):
+    @staticmethod
+    def _name(test):
         # The method's own name: subtests and failed fixtures have it too.
         name = getattr(test, "_testMethodName", str(test))
-        name = name.removeprefix("test_").replace("_", " ")
+        return name.removeprefix("test_").replace("_", " ")
+
+    def _tell(self, test, passed, skip=None):
         with self.lock:
             if test in self.told:
                 return  # its end failed as well
             self.told.add(test)
-            self.tap.tell(name, passed, skip)
+            self.tap.tell(self._name(test), passed, skip)
 
     def _fail(self, test, error):
+        """Where it failed, and last the case with what is wrong, which is what
+        the counts show of it."""
         text = self._exc_info_to_string(error, test)
-        print("".join(f"# {line}\n" for line in text.splitlines()),
-              end="", file=sys.stderr, flush=True)
+        kind, what, _ = error
+        wrong = (str(what).splitlines() or ["without a word"])[0]
+        print("".join(f"# {line}\n" for line in text.splitlines()) +
+              f"# {self._name(test)}: {kind.__name__}: {wrong}",
+              file=sys.stderr, flush=True)
 
     def addSuccess(self, test):
         super().addSuccess(test)

@@ -7,6 +7,7 @@ they are told. Speaks TAP."""
 
 import importlib.machinery
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -286,6 +287,44 @@ def many_runs_name_what_failed_in_one():
           f'{said}')
 
 
+# Two cases of the ring on the fake library.
+HARNESS = '''
+import sys
+sys.path.insert(0, sys.argv[1])
+import unittest
+import harness
+
+class Shop(unittest.TestCase):
+    def test_it_opens(self):
+        pass
+
+    def test_a_seat_is_sold_once(self):
+        self.assertEqual(["17", "17"], ["17"], "sold twice")
+
+suite = unittest.defaultTestLoader.loadTestsFromTestCase(Shop)
+suite.run(harness.TapResult(2))
+'''
+
+
+def a_case_of_python_is_told_with_what_is_wrong():
+    done = subprocess.run([sys.executable, '-c', HARNESS,
+                           ROOT / 'tests' / 'cli'], check=False, text=True,
+                          capture_output=True)
+    with tempfile.TemporaryDirectory() as directory:
+        log = pathlib.Path(directory) / 'log.json'
+        log.write_text(json.dumps({
+            'name': 'cli / shop', 'result': 'FAIL', 'stdout': done.stdout,
+            'stderr': done.stderr}), 'utf-8')
+        counted = subprocess.run(
+            [ROOT / 'tools' / 'lib' / 'count-tests', log], check=False,
+            text=True, stdout=subprocess.PIPE)
+    check(counted.stdout.splitlines() == [
+        'shop:', '  not ok: a seat is sold once',
+        "    a seat is sold once: AssertionError: Lists differ: "
+        "['17', '17'] != ['17']",
+        '1 passed, 1 failed, 0 skipped'], f'{counted.stdout}{done}')
+
+
 def three_unsteady_programs_pass_and_four_do_not():
     some = 'unsteady: a (x: y)\nunsteady: b (x: y)\n'
     one = 'unsteady: c (x: y)\n'
@@ -318,6 +357,7 @@ TESTS = (
     words_that_proof_does_not_know_are_refused,
     a_step_costs_the_same_wherever_it_is_told,
     many_runs_name_what_failed_in_one,
+    a_case_of_python_is_told_with_what_is_wrong,
     three_unsteady_programs_pass_and_four_do_not,
 )
 
