@@ -145,6 +145,33 @@ static void lost_before(struct stage *stage)
 	await_loss(stage);
 }
 
+/* It holds the job's lease, and knows its window. */
+static void job_held(struct stage *stage)
+{
+	const int64_t day_us = INT64_C(86400000000);
+	int64_t now = 0;
+
+	holding(stage);
+	if (*stage->problem)
+		return;
+	stage_must(stage, rowlock_server_time(stage->client, &now, NULL),
+		   "rowlock_server_time");
+	stage->job = (struct rowlock_run){
+		.size = sizeof(stage->job),
+		.from_us = now - now % day_us,
+		.until_us = now - now % day_us + day_us,
+	};
+}
+
+static void job_begun(struct stage *stage)
+{
+	job_held(stage);
+	if (*stage->problem)
+		return;
+	stage_must(stage, rowlock_once_begin(stage->lock, &stage->job, NULL),
+		   "rowlock_once_begin");
+}
+
 /* The rival has exported its hold. */
 static void exported(struct stage *stage)
 {
@@ -280,6 +307,27 @@ static int ask_for_it(struct stage *stage)
 
 	return rowlock_revoke(stage->client, stage->name, "maintenance", &told,
 			      &stage->err);
+}
+
+static int begin_job(struct stage *stage)
+{
+	return rowlock_once_begin(stage->lock, &stage->job, &stage->err);
+}
+
+static int end_job(struct stage *stage)
+{
+	int code = rowlock_once_end(stage->lock, &stage->job, 0,
+				    ROWLOCK_ONCE_SUCCEEDED, &stage->err);
+	uint64_t noted =
+	    test_sql_number(stage->sql,
+			    "SELECT COALESCE(SUM(succeeded), 0) FROM job_run "
+			    "WHERE name = '%s'",
+			    stage->name);
+
+	if (!code && noted != 1)
+		stage_wrong(stage, "a success is noted %llu times",
+			    (unsigned long long) noted);
+	return code;
 }
 
 /* The rival takes an export back that is not adopted. */
@@ -484,6 +532,10 @@ const struct scenario scenarios[] = {
 		 ASKED_ONCE),
 	SCENARIO("adopt", WITH_LEASE, exported, adopt_it, 2 * CALL_MS,
 		 .asks = true, ASKED_ONCE),
+	SCENARIO("once-begin", WITH_LEASE, job_held, begin_job, 2 * CALL_MS,
+		 ASKED_ONCE),
+	SCENARIO("once-end", WITH_LEASE, job_begun, end_job, 2 * CALL_MS,
+		 ASKED_ONCE),
 	/* A call for each of its statements. */
 	SCENARIO("reap", WITH_LEASE | WITH_ROW, dead_holder, reap_it,
 		 10 * CALL_MS, ASKED_ONCE),

@@ -155,7 +155,7 @@ static void make_database(unsigned int worker)
 	static const char *const tables[] = {
 		"business_lock",    "business_lease",   "lease_session",
 		"lock_token",       "lock_token_floor", "lock_permits",
-		"lease_revocation", "rowlock_schema"
+		"lease_revocation", "job_run",          "rowlock_schema"
 	};
 	static char dsn[512];
 	struct test_sql *sql = test_sql_open();

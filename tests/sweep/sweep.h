@@ -18,6 +18,7 @@
 #include <rowlock/adoption.h>
 #include <rowlock/election.h>
 #include <rowlock/multilock.h>
+#include <rowlock/once.h>
 #include <rowlock/rwlock.h>
 #include <rowlock/semaphore.h>
 #include <stdatomic.h>
@@ -106,6 +107,7 @@ struct stage {
 	struct rowlock *lock; /* what the client tries; of a read/write lock */
 	struct rowlock *other_side; /* the one that it had first, and this */
 	uint64_t term;              /* in which the candidate led last */
+	struct rowlock_run job;     /* that it runs once in a window */
 	char exported[ROWLOCK_EXPORT_SIZE]; /* the rival's hold */
 	_Atomic unsigned int lost;
 	unsigned int threads; /* before the client was there */
