@@ -6,7 +6,8 @@
  * Failure modes: an end without an answer is sent again on another connection,
  * which finds what the first has done, until the call's time is up. Then the
  * hold stays, and the next call reads the outcome: nothing is believed but a
- * row.
+ * row. A transaction without an answer has the lease's row locked until the
+ * server notices that this side has gone: the chores end it there.
  */
 #include <rowlock/once.h>
 
@@ -15,6 +16,7 @@
 #include <time.h>
 
 #include "api/release.h"
+#include "background/cut_off.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -22,6 +24,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "core/call.h"
+#include "db/transaction.h"
 #include "hold/keeping.h"
 #include "strategy/job_run.h"
 
@@ -207,9 +210,21 @@ static int code_of(const struct rowlock_client *client, enum rlk_fault fault,
 				 : rlk_client_code(client, fault, reterr);
 }
 
+/* After a step on @conn. */
+static void end_left(struct rowlock_client *client, const struct rlk_conn *conn)
+{
+	struct rlk_mark mark;
+
+	if (!rlk_transaction_is_left(conn))
+		return;
+	rlk_conn_mark(conn, &mark);
+	rlk_cut_off_note(client, &mark);
+}
+
 /* ------------------------------------------------------------------ begin */
 
 struct beginning {
+	struct rowlock_client *client;
 	const struct rlk_job_run *row;
 	enum rlk_claim claim;
 };
@@ -218,9 +233,11 @@ static enum rlk_fault claim(struct rlk_conn *conn, void *arg,
 			    struct rowlock_errinfo *reterr)
 {
 	struct beginning *beginning = arg;
+	enum rlk_fault fault =
+	    rlk_job_run_claim(conn, beginning->row, &beginning->claim, reterr);
 
-	return rlk_job_run_claim(conn, beginning->row, &beginning->claim,
-				 reterr);
+	end_left(beginning->client, conn);
+	return fault;
 }
 
 static enum rlk_fault forget(struct rlk_conn *conn, void *arg,
@@ -281,7 +298,7 @@ static int begin(struct rowlock *lock, struct rlk_hold *hold,
 	struct rowlock_client *client = lock->name->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rlk_job_run row = row_of(run, &request);
-	struct beginning beginning = { .row = &row };
+	struct beginning beginning = { .client = client, .row = &row };
 	int64_t until = rlk_client_call_until(client);
 	struct rowlock_errinfo error;
 	int code = code_of(
@@ -350,6 +367,7 @@ int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
 /* -------------------------------------------------------------------- end */
 
 struct ending {
+	struct rowlock_client *client;
 	const struct rlk_job_run *row;
 	int code;
 	enum rowlock_once_outcome how;
@@ -366,11 +384,13 @@ static enum rlk_fault end_step(struct rlk_conn *conn, void *arg,
 	if (ending->how == ROWLOCK_ONCE_NOT_STARTED)
 		return rlk_job_run_undo(conn, ending->row, reterr);
 	if (ending->how == ROWLOCK_ONCE_FAILED)
-		return rlk_job_run_fail(conn, ending->row, ending->code,
-					&ending->end, reterr);
-	fault = rlk_job_run_succeed(conn, ending->row, ending->code,
-				    &ending->end, reterr);
-	if (rlk_fault_open(fault))
+		fault = rlk_job_run_fail(conn, ending->row, ending->code,
+					 &ending->end, reterr);
+	else
+		fault = rlk_job_run_succeed(conn, ending->row, ending->code,
+					    &ending->end, reterr);
+	end_left(ending->client, conn);
+	if (ending->how == ROWLOCK_ONCE_SUCCEEDED && rlk_fault_open(fault))
 		ending->unanswered = true;
 	return fault;
 }
@@ -475,6 +495,7 @@ static int end_run(struct rowlock *lock, const struct rowlock_run *run,
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	request = rlk_hold_request(hold);
 	row = row_of(run, &request);
+	ending->client = lock->name->client;
 	ending->row = &row;
 	return end(lock, hold, ending, reterr);
 }

@@ -3,18 +3,19 @@
 #define RLK_BACKGROUND_CUT_OFF_H
 
 /*
- * Connections of the application that were closed on this side without an
- * answer, while their transaction may have a lease's row locked
- * (ROWLOCK_EARLY_GUARD): until the server notices, which may take hours, nobody
- * could release that lease or commit under it. So the chores end them in the
- * server, as soon as it can be reached.
+ * Connections that were closed on this side without an answer, while their
+ * transaction may have a lease's row locked: the application's under
+ * ROWLOCK_EARLY_GUARD, and those that note a job's run (api/once.c). Until the
+ * server notices, which may take hours, nobody could release that lease or
+ * commit under it. So the chores end them in the server, as soon as it can be
+ * reached.
  */
 
 #include "core/client.h"
 
-/** Have the chores end the connection of @mark, which is closed here. @mark has
- *  the number that the server's own thread has told. Without memory nothing is
- *  noted. Takes the client's mutex. */
+/** Have the chores end the connection of @mark, on which nothing more is sent.
+ *  @mark has the number that the server's own thread has told. Without memory
+ *  nothing is noted. Takes the client's mutex. */
 void rlk_cut_off_note(struct rowlock_client *client,
 		      const struct rlk_mark *mark);
 

@@ -30,8 +30,15 @@ void rlk_transaction_roll_back(struct rlk_conn *conn)
 {
 	struct rowlock_errinfo error;
 
-	if (conn->transacts && rlk_conn_usable(conn) &&
-	    rlk_stmt_text(conn, "ROLLBACK", &error))
-		rlk_conn_spoil(conn);
-	conn->transacts = false;
+	if (conn->transacts && rlk_conn_usable(conn)) {
+		if (rlk_stmt_text(conn, "ROLLBACK", &error))
+			rlk_conn_spoil(conn);
+		else
+			conn->transacts = false;
+	}
+}
+
+bool rlk_transaction_is_left(const struct rlk_conn *conn)
+{
+	return conn->transacts && !rlk_conn_usable(conn);
 }

@@ -23,4 +23,8 @@ enum rlk_fault rlk_transaction_commit(struct rlk_conn *conn,
 /** Roll back what is not committed, at the latest by the end of @conn. */
 void rlk_transaction_roll_back(struct rlk_conn *conn);
 
+/** May the server still have a transaction of @conn open, which is not usable
+ *  any more? It has rows locked until the server notices that. */
+bool rlk_transaction_is_left(const struct rlk_conn *conn);
+
 #endif

@@ -78,9 +78,17 @@ FAKE("a failure lets another run begin, up to the most")
 	assert_ok(rowlock_release(lock, &err));
 }
 
+/* The session of @call has the lease's row locked in the server, until it is
+ * ended there. */
+static void await_end_of(struct fake_call call, unsigned int number)
+{
+	fake_await(FAKE_FENCE, number + 1);
+	assert_true(fake_call(FAKE_FENCE, number).id == call.conn);
+}
+
 FAKE("an end without an answer is sent again")
 {
-	for (int i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		FAKE_JOB(ROWLOCK_LEASE, 0);
 		struct rowlock_run run = day();
 
@@ -90,6 +98,7 @@ FAKE("an end without an answer is sent again")
 		fake_next(FAKE_JOB_SUCCEED, i ? lost_after : lost_before);
 		assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 		assert_true(fake_job.succeeded);
+		await_end_of(fake_call(FAKE_JOB_SUCCEED, 2 * i), i);
 	}
 }
 
@@ -103,6 +112,7 @@ FAKE("a claim without an answer is one run")
 	assert_ok(rowlock_once_begin(lock, &run, &err));
 	assert_int_equal(fake_count(FAKE_JOB_CLAIM), 2);
 	assert_int_equal(fake_job.runs, 1);
+	await_end_of(fake_call(FAKE_JOB_CLAIM, 0), 0);
 	assert_ok(rowlock_once_end(lock, &run, 0, 1, &err));
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "db/transaction.h"
 #include "strategy/job_list.h"
 
 struct fake_job fake_job;
@@ -25,6 +26,12 @@ static bool has_lease(const struct rlk_job_run *run)
 	struct world_lease *lease = world_lease(run->request->name);
 
 	return lease && lease->attempt == run->request->attempt;
+}
+
+/* It was one of ours, if it failed. */
+bool rlk_transaction_is_left(const struct rlk_conn *conn)
+{
+	return !rlk_conn_usable(conn);
 }
 
 static enum rlk_claim claim(const struct rlk_job_run *run)
