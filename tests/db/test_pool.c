@@ -371,8 +371,8 @@ CASE("a server that does not answer in time is named")
 	assert_says(err.message, ": no answer in time for a lease connection");
 	rlk_pool_interrupt(pool, &longer.waiter);
 	rlk_thread_join(&longer.thread);
-	rlk_pool_free(pool, 20);
 	relay_end(relay);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 /* One that waits longer keeps the opener at a server that is silent, so that
@@ -410,8 +410,8 @@ CASE("a thread that no try answers hears why the last one failed")
 	ahead_ms = 0;
 	assert_code(err.code, ROWLOCK_ECONNECT, &err);
 	assert_says(err.message, "no answer in time");
-	rlk_pool_free(pool, 20);
 	relay_end(relay);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 CASE("a failure before a success is no reason any more")
@@ -431,8 +431,8 @@ CASE("a failure before a success is no reason any more")
 	get_from_silent(pool, 20);
 	assert_says(err.message, "no answer in time");
 	rlk_pool_discard(pool, conn);
-	rlk_pool_free(pool, 20);
 	relay_end(relay);
+	rlk_pool_free(pool, test_patience_ms());
 }
 
 CASE_MAIN(db_main)
