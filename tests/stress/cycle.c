@@ -339,6 +339,75 @@ static void execute_once(struct worker *worker, struct grip *grip)
 		worker_nap(AWAY_US);
 }
 
+/* One hold of the history: acquired as @code says, used, and ended by @end. */
+static bool begin_hold(struct worker *worker, struct grip *grip,
+		       uint64_t serial, int code,
+		       const struct rowlock_errinfo *err)
+{
+	if (code) {
+		write_return(worker, grip, "acquired", serial, code, err);
+		worker_nap(AWAY_US);
+		return false;
+	}
+	write_acquired(worker, grip, serial);
+	use(worker, grip, serial);
+	return true;
+}
+
+/* Export what @from holds as @serial, which ends that hold, and adopt it by
+ * @to, which is the next one. */
+static void pass_on(struct worker *worker, struct grip *from, struct grip *to,
+		    uint64_t serial)
+{
+	char text[ROWLOCK_EXPORT_SIZE];
+	struct rowlock_errinfo err = { 0, 0, "" };
+	int code;
+
+	write_now(worker, "release serial=%" PRIu64, serial);
+	code = rowlock_export(from->lock, text, sizeof(text), &err);
+	write_return(worker, from, "released", serial, code, &err);
+	if (code)
+		return;
+	serial = ++worker->serial;
+	write_acquire(worker, to, serial, 0, false);
+	code = rowlock_adopt(to->lock, text, &err);
+	/* Its session ended meanwhile, and another has it. */
+	if (code == ROWLOCK_ELOST)
+		code = ROWLOCK_EBUSY;
+	if (!begin_hold(worker, to, serial, code, &err))
+		return;
+	write_now(worker, "release serial=%" PRIu64, serial);
+	code = rowlock_release(to->lock, &err);
+	write_return(worker, to, "released", serial, code, &err);
+}
+
+/* The other client of this process adopts it. */
+static void hand_over_once(struct worker *worker, const struct grip *like)
+{
+	const char *name = like->names[0];
+	uint64_t serial = ++worker->serial;
+	const uint64_t wait_ms = 10000;
+	struct rowlock_errinfo err = { 0, 0, "" };
+	struct rowlock *locks[2];
+	struct grip from, to;
+
+	if (rowlock_new(worker->client, name, &worker->options, &locks[0],
+			&err) ||
+	    rowlock_new(worker->heir, name, &worker->options, &locks[1], &err))
+		abort();
+	from = grip_of_lock(locks[0]);
+	to = grip_of_lock(locks[1]);
+	snprintf(from.names[0], sizeof(from.names[0]), "%s", name);
+	snprintf(to.names[0], sizeof(to.names[0]), "%s", name);
+	write_acquire(worker, &from, serial, (int64_t) wait_ms, false);
+	if (begin_hold(worker, &from, serial,
+		       rowlock_acquire(locks[0], wait_ms, &err), &err))
+		pass_on(worker, &from, &to, serial);
+	/* One that was not adopted is given back. */
+	rowlock_free(locks[0]);
+	rowlock_free(locks[1]);
+}
+
 /* Three of four read; who takes permits wants one or all in most cases. */
 static struct grip *recipe(struct worker *worker)
 {
@@ -369,6 +438,8 @@ void worker_cycle(struct worker *worker)
 	if (worker_has_recipes(worker->plan) && !is_patron(worker) &&
 	    worker_lot(worker, 2))
 		hold_once(worker, recipe(worker));
+	else if (worker->heir && !worker_lot(worker, 5))
+		hand_over_once(worker, grip);
 	else if (worker->plan->mixed && !worker_lot(worker, 10))
 		execute_once(worker, grip);
 	else

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <rowlock.h>
+#include <rowlock/adoption.h>
 #include <rowlock/election.h>
 #include <rowlock/multilock.h>
 #include <rowlock/rwlock.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * One process of a run: a client, and threads that acquire names drawn by lot
+ * One process of a run: a client, in mixed runs of leases another one to which
+ * locks are handed over, and threads that acquire names drawn by lot
  * (cycle.c), writing down what they see. A client that cannot be opened ends
  * the process with 1, unless the plan is patient.
  *
@@ -320,7 +321,7 @@ static int end_client(struct rowlock_client *client)
 {
 	struct rowlock_errinfo err;
 
-	if (!rowlock_client_try_free(client, &err))
+	if (!client || !rowlock_client_try_free(client, &err))
 		return 0;
 	fprintf(stderr, "stress: %s\n", err.message);
 	return 1;
@@ -342,12 +343,16 @@ int worker_process(const struct plan *plan, struct signs *signs,
 		return 1;
 	write_client(plan, like.history);
 	like.client = open_client(plan, signs);
-	if (!like.client || make_workers(workers, &like))
+	if (worker_has_recipes(plan))
+		like.heir = open_client(plan, signs);
+	if (!like.client || (worker_has_recipes(plan) && !like.heir) ||
+	    make_workers(workers, &like))
 		return 1;
 	run_threads(workers, plan->threads);
 	for (i = 0; i < plan->threads; i++)
 		failed |= free_grips(&workers[i]);
 	failed |= end_client(like.client);
+	failed |= end_client(like.heir);
 	history_write(like.history, history_now(), 0, "end");
 	history_close(like.history);
 	free(workers);

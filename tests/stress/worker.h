@@ -63,6 +63,8 @@ struct worker {
 	struct signs *signs;
 	struct history *history;
 	struct rowlock_client *client;
+	struct rowlock_client
+	    *heir; /* adopts from it, in mixed runs of leases */
 	struct rowlock_options options; /* of its locks */
 	struct grip *grips;
 	struct grip rwlocks[WORKER_RWLOCKS];
