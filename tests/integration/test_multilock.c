@@ -28,7 +28,7 @@ static void name_them(struct names *names, const char *word, size_t count)
 
 	names->count = count;
 	for (size_t i = 0; i < count; i++) {
-		snprintf(names->text[i], sizeof(names->text[i]), "%.70s-%zu",
+		snprintf(names->text[i], sizeof(names->text[i]), "%.58s-%zu",
 			 name, i);
 		names->pointers[i] = names->text[i];
 	}
