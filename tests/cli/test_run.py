@@ -677,6 +677,15 @@ class Loss(ToolTest):
         process.send_signal(signal.SIGCONT)
         self.assertEqual(process.wait(patience()), 124)
 
+    def test_a_command_that_the_guard_has_killed_is_a_loss(self):
+        # The lock is held: its heartbeats go on with the run.
+        process, pidfds, _ = self.stop_a_run()
+        self.gone(pidfds)
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(process.wait(patience()), 124)
+        self.assertIn("its guard has killed the command",
+                      process.stderr.read())
+
     def test_a_run_that_is_killed_does_not_leave_its_command_behind(self):
         process, pidfds = self.stubborn()
         process.kill()

@@ -237,6 +237,11 @@ void guard_set(struct guard *guard, pid_t group, uint64_t due_ms)
 	guard->due = due_ms;
 }
 
+bool guard_is_due(const struct guard *guard, uint64_t now_ms)
+{
+	return guard->due > 0 && now_ms >= guard->due;
+}
+
 void guard_stop(struct guard *guard)
 {
 	if (guard->fd < 0)

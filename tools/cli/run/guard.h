@@ -48,6 +48,10 @@ bool guard_start(struct guard *guard, const struct guard_words *words);
  *  otherwise. */
 void guard_set(struct guard *guard, pid_t group, uint64_t due_ms);
 
+/** Has the time come that it was told last? Then it acts, unless it is told
+ *  another one at this moment. */
+bool guard_is_due(const struct guard *guard, uint64_t now_ms);
+
 /** All is over: end the guard. */
 void guard_stop(struct guard *guard);
 

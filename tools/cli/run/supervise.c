@@ -53,6 +53,7 @@ struct run {
 	sigset_t passed; /* the signals that were passed on */
 	int heeded;      /* the signal that a request has sent */
 	bool asked;      /* a signal that asks for an end was sent */
+	bool overtaken;  /* we came later than the guard's time */
 };
 
 /* Each event counts once; how often it came does not matter. */
@@ -136,6 +137,7 @@ static void look(struct run *run)
 	enum deadline_phase before = run->deadline.phase, phase;
 	uint64_t now = pace_now_ms(), remaining = remaining_ms(run), wake;
 
+	run->overtaken |= guard_is_due(run->plan->guard, now);
 	phase = deadline_step(&run->deadline, now, remaining, &wake);
 	if (phase != before)
 		end_group(run, phase, remaining);
@@ -389,9 +391,22 @@ static const char *stays(const struct run *run, bool lost, bool runs_on)
 						     : NULL;
 }
 
+/* Has the guard killed the command, as we were stopped until its time? */
+static bool was_overtaken(const struct run *run)
+{
+	if (!run->overtaken || run->child.killed != SIGKILL ||
+	    run->deadline.phase != DEADLINE_WATCH)
+		return false;
+	report_event(JOURNAL_LOST, run->plan->name, ROWLOCK_LOG_ERROR,
+		     "%s: rowlock was stopped until the lock '%s' on %s was "
+		     "about to be lost: its guard has killed the command",
+		     run->plan->title, run->plan->name, run->plan->server);
+	return true;
+}
+
 static int verdict(const struct run *run)
 {
-	bool lost = run->deadline.phase != DEADLINE_WATCH;
+	bool lost = was_overtaken(run) || run->deadline.phase != DEADLINE_WATCH;
 	bool runs_on = !run->child.ended || child_group_is_alive(&run->child);
 	/* A signal may have ended a part of the group only. */
 	pid_t stranger =
