@@ -120,15 +120,30 @@ class Once(ToolTest):
                                   call.number("id")), (status, succeeded, 11))
                 self.assertNotIn("release", self.fake.seen)
 
-    def test_the_guard_notes_the_success_too(self):
-        code, out, err = self.run_job("--once-per=day", "--guarded", job=("env", "-0"))
+    def test_only_the_guard_notes_the_success_of_a_guarded_job(self):
+        noted = {"once_end": [f"reply {EDONE} noted"]}
+        code, out, err = self.run_job("--once-per=day", "--guarded",
+                                      job=("env", "-0"), **noted)
         self.assertEqual((code, err), (0, ""))
         self.assertIn("ROWLOCK_GUARD_SQL=the guard and the success of ", out)
-        noted = {"once_end": [f"reply {EDONE} noted"]}
+        self.assertEqual(self.fake.expect("once_end").number("succeeded"), 0)
         code, _, err = self.run_job("-v", "--once-per=day", "--guarded",
                                     job=("sh", "-c", "exit 3"), **noted)
         self.assertEqual(code, 3)
         self.assertIn("has succeeded in this window", err)
+
+    def test_a_guarded_job_that_commits_no_note_has_failed(self):
+        code, _, err = self.run_job("--once-per=day", "--guarded")
+        self.assertEqual(code, 125)
+        self.assertIn("the command ended with 0, but has committed no note of "
+                      "its success", err)
+        for answer, status, says in ((f"reply {ELOST} lost", 124, "was lost"),
+                                     (f"reply {EDB} refused", 125,
+                                      "'rowlock jobs --history' shows")):
+            code, _, err = self.run_job("--once-per=day", "--guarded",
+                                        once_end=[answer])
+            self.assertEqual(code, status, err)
+            self.assertIn(says, err)
 
     def test_nothing_to_do_has_a_code_of_its_own(self):
         done = [f"reply {EDONE} nothing to do"]

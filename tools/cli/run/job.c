@@ -260,10 +260,10 @@ int job_end(struct job *job, struct rowlock *lock, int code,
 	    uint64_t patience_ms, struct rowlock_errinfo *error)
 {
 	uint64_t began = pace_now_ms();
-	enum rowlock_once_outcome how = !job->started ? ROWLOCK_ONCE_NOT_STARTED
-					: job_succeeded(job, code)
-					    ? ROWLOCK_ONCE_SUCCEEDED
-					    : ROWLOCK_ONCE_FAILED;
+	enum rowlock_once_outcome how =
+	    !job->started ? ROWLOCK_ONCE_NOT_STARTED
+	    : job_succeeded(job, code) && !job->guarded ? ROWLOCK_ONCE_SUCCEEDED
+							: ROWLOCK_ONCE_FAILED;
 	bool told = false;
 	int r;
 

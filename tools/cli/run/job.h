@@ -32,6 +32,7 @@ struct job {
 	unsigned int done_code;  /* exit with it if there is nothing to do */
 	struct signals *signals; /* one ends the tries to note its end */
 	bool succeeds[JOB_CODE_MOST + 1]; /* an exit code is a success */
+	bool guarded; /* only what its own transaction notes is one */
 
 	/* Private. */
 	struct rowlock_run run;
@@ -101,11 +102,13 @@ int job_begin(struct job *job, struct rowlock *lock,
 int job_guard_sql(const struct job *job, struct rowlock *lock, char *ret_text,
 		  struct rowlock_errinfo *reterr);
 
-/** Has a command that ended with @code succeeded? */
+/** Is @code the end of a command that has succeeded? */
 bool job_succeeded(const struct job *job, int code);
 
-/** As rowlock_once_end(), again and again for @patience_ms, while the server is
- *  away or the outcome unknown, and the lock held. */
+/** As rowlock_once_end(), which notes a success unless the job is guarded:
+ *  ROWLOCK_EDONE says then that its transaction has. Again and again for
+ *  @patience_ms, while the server is away or the outcome unknown, and the lock
+ *  held. */
 int job_end(struct job *job, struct rowlock *lock, int code,
 	    uint64_t patience_ms, struct rowlock_errinfo *error);
 

@@ -221,6 +221,7 @@ static int check_job(const struct task *task)
 				       "--once-per: not with --no-supervise, "
 				       "as the exit status of the command "
 				       "decides");
+	task->job->guarded = task->guarded;
 	return -1;
 }
 

@@ -492,17 +492,37 @@ static void advise(const struct task *task, int r)
 		       task->title);
 }
 
+/* A guarded command that ended well has committed no note of that, as far as
+ * is known. */
+static int judge_unnoted(const struct task *task,
+			 struct acquisition *acquisition, int r, int code)
+{
+	if (judge_release(task, acquisition, r, code) == EXIT_LOST)
+		return EXIT_LOST;
+	if (r == 0)
+		report(ROWLOCK_LOG_ERROR,
+		       "%s: '%s' on %s: the command ended with %d, but has "
+		       "committed no note of its success, so it counts as "
+		       "failed: let it commit its guard, and end with an "
+		       "error where it does not",
+		       task->title, task->name, acquisition->hold.server, code);
+	else
+		advise(task, ROWLOCK_EUNKNOWN);
+	return EXIT_FAILED;
+}
+
 /* The command has ended, and so has its run: note that, and release. */
 static int end_job(const struct task *task, struct acquisition *acquisition,
 		   int code)
 {
 	struct rowlock *lock = acquisition->hold.lock;
 	bool done = job_succeeded(task->job, code);
+	bool guarded = task->job->guarded;
 	int r = job_end(task->job, lock, code, task_ttl_ms(task, acquisition),
 			&acquisition->error);
 
 	acquisition->result = r == ROWLOCK_EDONE ? 0 : r;
-	if (r == ROWLOCK_EDONE || (r == 0 && done)) {
+	if (r == ROWLOCK_EDONE || (r == 0 && done && !guarded)) {
 		if (task->common->verbose)
 			report(ROWLOCK_LOG_INFO,
 			       "%s: '%s' on %s has succeeded in this window; "
@@ -513,6 +533,8 @@ static int end_job(const struct task *task, struct acquisition *acquisition,
 	}
 	if (!done)
 		return judge_release(task, acquisition, r, code);
+	if (guarded)
+		return judge_unnoted(task, acquisition, r, code);
 	if (refused(task, acquisition, r) == EXIT_LOST)
 		return code == EXIT_FAILED ? code : EXIT_LOST;
 	advise(task, r);
