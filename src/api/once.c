@@ -159,6 +159,10 @@ static int check_hold(const struct rowlock *lock, const struct rlk_hold *hold,
 			    "only a lease of one name, which is not "
 			    "kept for a time, can run a job once",
 			    reterr);
+	if (hold->state == RLK_HOLD_EXPORTED)
+		return fail(lock, what, ROWLOCK_ENOTHELD,
+			    "it was exported, so it is not held here any more",
+			    reterr);
 	if (hold->depth != 1 || hold->guard.in_transaction)
 		return fail(lock, what, ROWLOCK_EHELD,
 			    "it is held more than once, or a transaction was "

@@ -3,6 +3,7 @@
  * Runs that succeed once per window.
  */
 #include <rowlock/admin.h>
+#include <rowlock/adoption.h>
 #include <rowlock/once.h>
 
 #include "fake/fake.h"
@@ -35,6 +36,25 @@ static int work(struct rowlock *lock, void *arg)
 	assert_true(rowlock_held(lock));
 	++*(int *) arg;
 	return *(int *) arg == 1 ? 5 : 0;
+}
+
+FAKE("what was exported begins and ends no run")
+{
+	FAKE_JOB(ROWLOCK_LEASE, 0);
+	struct rowlock_run run = day();
+	char text[ROWLOCK_EXPORT_SIZE];
+
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_once_begin(lock, &run, &err));
+	assert_ok(rowlock_export(lock, text, sizeof(text), &err));
+	assert_code(
+	    rowlock_once_end(lock, &run, 0, ROWLOCK_ONCE_SUCCEEDED, &err),
+	    ROWLOCK_ENOTHELD, &err);
+	assert_code(rowlock_once_begin(lock, &run, &err), ROWLOCK_ENOTHELD,
+		    &err);
+	assert_false(fake_job.succeeded);
+	assert_true(fake_lease("job") != 0);
+	assert_ok(rowlock_release(lock, &err));
 }
 
 FAKE("a success gives the lease back, and ends the window")
