@@ -271,6 +271,8 @@ class Once(ToolTest):
                 (["--once-per=day", "--zone=../../../etc/passwd"], "no zone"),
                 (["--once-per=day", "--zone="], "no zone"),
                 (["--once-per=day", "--zone=tzdata.zi"], "no zone"),
+                (["--once-per=day", "--zone=localtime"], "no zone"),
+                (["--once-per=day", "--zone=Factory"], "no zone"),
                 (["--once-per=day", "--zone=right/Europe/Berlin"], "no zone"),
                 (["--once-per=hour", "--zone=Europe/Berlin"], "day or week"),
                 (["--once-per=day", "--offset=24h"], "less than the window"),

@@ -76,7 +76,8 @@ static int read_zone(struct job *job, const char *title)
 		return command_misused(title,
 				       "--zone: there is no zone '%s'; write "
 				       "one as Europe/Berlin, as in "
-				       "/usr/share/zoneinfo",
+				       "/usr/share/zoneinfo, which is the "
+				       "package tzdata's",
 				       job->zone);
 	return -1;
 }
