@@ -52,6 +52,11 @@ class Daemon:
         self.process.stdout.close()
 
 
+def children(pid):
+    with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as out:
+        return out.read().split()
+
+
 def restarts(*program):
     daemons = [Daemon(*program)]
     try:
@@ -66,6 +71,8 @@ def restarts(*program):
             daemon.send(signal.SIGHUP)
             daemon.expect('adopted')
             check(not rival.has_said(), 'the rival has it')
+            check(len(children(daemon.process.pid)) <= 1,
+                  'a process of the time before is left')
         daemon.finish()
         rival.expect('acquired')
         rival.finish()
