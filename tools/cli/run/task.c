@@ -487,7 +487,8 @@ static void advise(const struct task *task, int r)
 	else
 		report(ROWLOCK_LOG_WARNING,
 		       "%s: the next run of the window does the work again, "
-		       "unless you note the success: set succeeded to 1 in its "
+		       "unless you note the success: set succeeded to 1 and "
+		       "ended_at to UTC_TIMESTAMP(6) in its "
 		       "row of job_run, if 'rowlock jobs --history' shows one",
 		       task->title);
 }
