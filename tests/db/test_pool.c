@@ -9,33 +9,8 @@
 #include "base/thread.h"
 #include "db/conn_fence.h"
 #include "db/lend.h"
+#include "db/pool_private.h"
 #include "db_test.h"
-
-/* The real clock, which a case may put forward. */
-static _Atomic int64_t ahead_ms;
-
-static int64_t now_ms(const struct rlk_clock *clock)
-{
-	(void) clock;
-	return rlk_now(rlk_clock_real()) + ahead_ms;
-}
-
-static int timer_new(const struct rlk_clock *clock)
-{
-	(void) clock;
-	return rlk_clock_real()->ops->timer_new(rlk_clock_real());
-}
-
-static void timer_set(const struct rlk_clock *clock, int timer, int64_t at_ms)
-{
-	(void) clock;
-	rlk_clock_real()->ops->timer_set(rlk_clock_real(), timer,
-					 at_ms == RLK_NEVER ? at_ms
-							    : at_ms - ahead_ms);
-}
-
-static const struct rlk_clock_ops forward = { now_ms, timer_new, timer_set };
-static const struct rlk_clock clock_of_test = { &forward };
 
 static struct rlk_pool *pool_open(const char *dsn, unsigned int limit,
 				  unsigned int keep)
@@ -45,7 +20,6 @@ static struct rlk_pool *pool_open(const char *dsn, unsigned int limit,
 	struct rowlock_errinfo error = { 0 };
 	struct rlk_pool *pool = NULL;
 
-	target.clock = &clock_of_test;
 	assert_int_equal(rlk_pool_new(&target, bays, 1, &pool, &error), 0);
 	return pool;
 }
@@ -384,7 +358,7 @@ static void get_from_silent(struct rlk_pool *pool, int64_t wait_ms)
 	struct rlk_conn *none = NULL;
 
 	start_client(&longer, pool, &served);
-	rlk_pool_get(pool, 0, now_ms(NULL) + wait_ms, true, NULL, &none, &err);
+	rlk_pool_get(pool, 0, db_in(wait_ms), true, NULL, &none, &err);
 	assert_null(none);
 	rlk_pool_interrupt(pool, &longer.waiter);
 	rlk_thread_join(&longer.thread);
@@ -404,10 +378,11 @@ CASE("a thread that no try answers hears why the last one failed")
 	relay_set_mode(relay, RELAY_SILENT);
 	get_from_silent(pool, 20);
 	assert_code(err.code, ROWLOCK_EAUTH, &err);
-	/* That is long ago by then. */
-	ahead_ms = 11000;
+	/* It was longer ago. */
+	rlk_mutex_lock(&pool->mutex);
+	pool->bays[0].failed_ms -= 11000;
+	rlk_mutex_unlock(&pool->mutex);
 	get_from_silent(pool, 20);
-	ahead_ms = 0;
 	assert_code(err.code, ROWLOCK_ECONNECT, &err);
 	assert_says(err.message, "no answer in time");
 	relay_end(relay);
