@@ -268,7 +268,20 @@ static void write_acquired(struct worker *worker, struct grip *grip,
 	write_each(worker, grip, at, "acquired", serial, rest);
 }
 
-static void release(struct worker *worker, struct grip *grip, uint64_t serial)
+/* Returns false, and rests, if it was not acquired. */
+static bool acquired(struct worker *worker, struct grip *grip, uint64_t serial,
+		     int code, const struct rowlock_errinfo *err)
+{
+	if (!code) {
+		write_acquired(worker, grip, serial);
+		return true;
+	}
+	write_return(worker, grip, "acquired", serial, code, err);
+	worker_nap(AWAY_US);
+	return false;
+}
+
+static int release(struct worker *worker, struct grip *grip, uint64_t serial)
 {
 	struct rowlock_errinfo err = { 0, 0, "" };
 	int code;
@@ -276,8 +289,7 @@ static void release(struct worker *worker, struct grip *grip, uint64_t serial)
 	write_each(worker, grip, history_now(), "release", serial, "");
 	code = grip->kind->release(grip, &err);
 	write_return(worker, grip, "released", serial, code, &err);
-	if (code == ROWLOCK_ELOST)
-		forget_callback(grip);
+	return code;
 }
 
 static void hold_once(struct worker *worker, struct grip *grip)
@@ -291,15 +303,12 @@ static void hold_once(struct worker *worker, struct grip *grip)
 	begin_asking(grip, serial);
 	write_acquire(worker, grip, serial, wait_ms, true);
 	code = grip->kind->acquire(grip, as_wait(wait_ms), &err);
-	if (code) {
-		write_return(worker, grip, "acquired", serial, code, &err);
-		worker_nap(AWAY_US);
+	if (!acquired(worker, grip, serial, code, &err))
 		return;
-	}
-	write_acquired(worker, grip, serial);
 	if (!use(worker, grip, serial))
 		await_callback(grip, serial);
-	release(worker, grip, serial);
+	if (release(worker, grip, serial) == ROWLOCK_ELOST)
+		forget_callback(grip);
 	atomic_fetch_add(&worker->signs->holds, 1);
 }
 
@@ -339,21 +348,6 @@ static void execute_once(struct worker *worker, struct grip *grip)
 		worker_nap(AWAY_US);
 }
 
-/* One hold of the history: acquired as @code says, used, and ended by @end. */
-static bool begin_hold(struct worker *worker, struct grip *grip,
-		       uint64_t serial, int code,
-		       const struct rowlock_errinfo *err)
-{
-	if (code) {
-		write_return(worker, grip, "acquired", serial, code, err);
-		worker_nap(AWAY_US);
-		return false;
-	}
-	write_acquired(worker, grip, serial);
-	use(worker, grip, serial);
-	return true;
-}
-
 /* Export what @from holds as @serial, which ends that hold, and adopt it by
  * @to, which is the next one. */
 static void pass_on(struct worker *worker, struct grip *from, struct grip *to,
@@ -374,11 +368,10 @@ static void pass_on(struct worker *worker, struct grip *from, struct grip *to,
 	/* Its session ended meanwhile, and another has it. */
 	if (code == ROWLOCK_ELOST)
 		code = ROWLOCK_EBUSY;
-	if (!begin_hold(worker, to, serial, code, &err))
+	if (!acquired(worker, to, serial, code, &err))
 		return;
-	write_now(worker, "release serial=%" PRIu64, serial);
-	code = rowlock_release(to->lock, &err);
-	write_return(worker, to, "released", serial, code, &err);
+	use(worker, to, serial);
+	release(worker, to, serial);
 }
 
 /* The other client of this process adopts it. */
@@ -400,9 +393,11 @@ static void hand_over_once(struct worker *worker, const struct grip *like)
 	snprintf(from.names[0], sizeof(from.names[0]), "%s", name);
 	snprintf(to.names[0], sizeof(to.names[0]), "%s", name);
 	write_acquire(worker, &from, serial, (int64_t) wait_ms, false);
-	if (begin_hold(worker, &from, serial,
-		       rowlock_acquire(locks[0], wait_ms, &err), &err))
+	if (acquired(worker, &from, serial,
+		     rowlock_acquire(locks[0], wait_ms, &err), &err)) {
+		use(worker, &from, serial);
 		pass_on(worker, &from, &to, serial);
+	}
 	/* One that was not adopted is given back. */
 	rowlock_free(locks[0]);
 	rowlock_free(locks[1]);
