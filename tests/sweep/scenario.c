@@ -462,10 +462,8 @@ const struct scenario scenarios[] = {
 		 .deep = true, .asks = true, WAITED_FOR),
 	SCENARIO("wait", WITH_LEASES | WITH_ROW | WITH_KEPT, warm, wait_for_it,
 		 WAIT_MS, .asks = true, WAITED_FOR),
-	SCENARIO(
-	    "try-busy", WITH_LEASES | WITH_ROW, busy, try_it, CALL_MS,
-	    .asks = true, .normal = ROWLOCK_EBUSY,
-	    ALSO(CODES(AWAY), CODES(AWAY), CODES(SAID_NO), CODES(SAID_NO))),
+	SCENARIO("try-busy", WITH_LEASES | WITH_ROW, busy, try_it, CALL_MS,
+		 .asks = true, .normal = ROWLOCK_EBUSY, ASKED_ONCE),
 	/* A wait in line that is executed twice has no answer left for
 	 * the last look. */
 	SCENARIO("wait-busy", WITH_LEASES | WITH_ROW, busy_warm, wait_shortly,
