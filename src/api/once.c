@@ -16,7 +16,6 @@
 #include <time.h>
 
 #include "api/release.h"
-#include "background/cut_off.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -24,7 +23,6 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "core/call.h"
-#include "db/transaction.h"
 #include "hold/keeping.h"
 #include "strategy/job_run.h"
 
@@ -214,21 +212,9 @@ static int code_of(const struct rowlock_client *client, enum rlk_fault fault,
 				 : rlk_client_code(client, fault, reterr);
 }
 
-/* After a step on @conn. */
-static void end_left(struct rowlock_client *client, const struct rlk_conn *conn)
-{
-	struct rlk_mark mark;
-
-	if (!rlk_transaction_is_left(conn))
-		return;
-	rlk_conn_mark(conn, &mark);
-	rlk_cut_off_note(client, &mark);
-}
-
 /* ------------------------------------------------------------------ begin */
 
 struct beginning {
-	struct rowlock_client *client;
 	const struct rlk_job_run *row;
 	enum rlk_claim claim;
 };
@@ -237,11 +223,9 @@ static enum rlk_fault claim(struct rlk_conn *conn, void *arg,
 			    struct rowlock_errinfo *reterr)
 {
 	struct beginning *beginning = arg;
-	enum rlk_fault fault =
-	    rlk_job_run_claim(conn, beginning->row, &beginning->claim, reterr);
 
-	end_left(beginning->client, conn);
-	return fault;
+	return rlk_job_run_claim(conn, beginning->row, &beginning->claim,
+				 reterr);
 }
 
 static enum rlk_fault forget(struct rlk_conn *conn, void *arg,
@@ -302,7 +286,7 @@ static int begin(struct rowlock *lock, struct rlk_hold *hold,
 	struct rowlock_client *client = lock->name->client;
 	struct rlk_request request = rlk_hold_request(hold);
 	struct rlk_job_run row = row_of(run, &request);
-	struct beginning beginning = { .client = client, .row = &row };
+	struct beginning beginning = { .row = &row };
 	int64_t until = rlk_client_call_until(client);
 	struct rowlock_errinfo error;
 	int code = code_of(
@@ -371,7 +355,6 @@ int rowlock_once_begin(struct rowlock *lock, struct rowlock_run *run,
 /* -------------------------------------------------------------------- end */
 
 struct ending {
-	struct rowlock_client *client;
 	const struct rlk_job_run *row;
 	int code;
 	enum rowlock_once_outcome how;
@@ -388,13 +371,11 @@ static enum rlk_fault end_step(struct rlk_conn *conn, void *arg,
 	if (ending->how == ROWLOCK_ONCE_NOT_STARTED)
 		return rlk_job_run_undo(conn, ending->row, reterr);
 	if (ending->how == ROWLOCK_ONCE_FAILED)
-		fault = rlk_job_run_fail(conn, ending->row, ending->code,
-					 &ending->end, reterr);
-	else
-		fault = rlk_job_run_succeed(conn, ending->row, ending->code,
-					    &ending->end, reterr);
-	end_left(ending->client, conn);
-	if (ending->how == ROWLOCK_ONCE_SUCCEEDED && rlk_fault_open(fault))
+		return rlk_job_run_fail(conn, ending->row, ending->code,
+					&ending->end, reterr);
+	fault = rlk_job_run_succeed(conn, ending->row, ending->code,
+				    &ending->end, reterr);
+	if (rlk_fault_open(fault))
 		ending->unanswered = true;
 	return fault;
 }
@@ -499,7 +480,6 @@ static int end_run(struct rowlock *lock, const struct rowlock_run *run,
 	rlk_mutex_unlock(&lock->name->client->mutex);
 	request = rlk_hold_request(hold);
 	row = row_of(run, &request);
-	ending->client = lock->name->client;
 	ending->row = &row;
 	return end(lock, hold, ending, reterr);
 }

@@ -22,11 +22,11 @@
 
 #include "background/abandoned.h"
 #include "background/breaks.h"
-#include "background/cut_off.h"
 #include "background/heard.h"
 #include "background/present.h"
 #include "background/receipts.h"
 #include "core/call.h"
+#include "core/cut_off.h"
 #include "core/silence.h"
 #include "db/lend.h"
 #include "db/stmt.h"

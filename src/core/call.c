@@ -7,8 +7,10 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "core/cut_off.h"
 #include "db/conn_fence.h"
 #include "db/lend.h"
+#include "db/transaction.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -161,6 +163,17 @@ void rlk_client_pause(const struct rowlock_client *client, int64_t until_ms)
 		rlk_sleeper_wait(&sleeper, until_ms, -1);
 }
 
+/* The next try would wait for the rows that this one has locked. */
+static void end_left(struct rowlock_client *client, const struct rlk_conn *conn)
+{
+	struct rlk_mark mark;
+
+	if (!rlk_transaction_is_left(conn))
+		return;
+	rlk_conn_mark(conn, &mark);
+	rlk_cut_off_note(client, &mark);
+}
+
 enum rlk_fault rlk_client_persist(struct rowlock_client *client,
 				  int64_t until_ms, rlk_step_fn step, void *arg,
 				  struct rowlock_errinfo *reterr)
@@ -176,6 +189,7 @@ enum rlk_fault rlk_client_persist(struct rowlock_client *client,
 		fault = step(conn, arg, reterr);
 		if (fault == RLK_PENDING)
 			rlk_fail_no_answer(client, 0, reterr);
+		end_left(client, conn);
 		rlk_pool_put(client->pool, conn);
 		/* One may have died while it was idle; a server, or a proxy,
 		 * may also end each at once. */

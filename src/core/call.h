@@ -50,7 +50,8 @@ bool rlk_client_has_time(const struct rowlock_client *client,
 void rlk_client_pause(const struct rowlock_client *client, int64_t until_ms);
 
 /** Run @step, each time on a connection that is good, until it is answered, or
- *  @until_ms. */
+ *  @until_ms. A transaction of ours that it leaves without an answer is ended
+ *  in the server (core/cut_off.h). */
 enum rlk_fault rlk_client_persist(struct rowlock_client *client,
 				  int64_t until_ms, rlk_step_fn step, void *arg,
 				  struct rowlock_errinfo *reterr);

@@ -195,7 +195,7 @@ struct rowlock_client {
 	uint64_t
 	    receipts[RLK_RECEIPTS]; /* to be deleted; background/receipts.h */
 	size_t receipt_count;
-	struct rlk_list cut_off;    /* background/cut_off.h */
+	struct rlk_list cut_off;    /* core/cut_off.h */
 	struct rlk_list abandoned;  /* attempts that may have made a row, and
 				       connections of lost holds */
 	int64_t answered_ms;        /* the last answered round of those */

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "background/cut_off.h"
 #include "base/log.h"
 #include "core/call.h"
+#include "core/cut_off.h"
 #include "db/borrowed_script.h"
 #include "db/lend.h"
 #include "guard/guarded_private.h"

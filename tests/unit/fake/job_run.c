@@ -28,10 +28,19 @@ static bool has_lease(const struct rlk_job_run *run)
 	return lease && lease->attempt == run->request->attempt;
 }
 
-/* It was one of ours, if it failed. */
 bool rlk_transaction_is_left(const struct rlk_conn *conn)
 {
-	return !rlk_conn_usable(conn);
+	return conn->transacts && !rlk_conn_usable(conn);
+}
+
+/* The fault of a transaction, which stays open without an answer. */
+static enum rlk_fault transact(struct world_op *op,
+			       struct rowlock_errinfo *reterr)
+{
+	enum rlk_fault fault = world_fault(op, RLK_DONE, reterr);
+
+	op->conn->transacts = !rlk_conn_usable(op->conn);
+	return fault;
 }
 
 static enum rlk_claim claim(const struct rlk_job_run *run)
@@ -63,7 +72,7 @@ enum rlk_fault rlk_job_run_claim(struct rlk_conn *conn,
 
 	if (world_begin(&op, &call))
 		*ret_claim = claim(run);
-	return world_fault(&op, RLK_DONE, reterr);
+	return transact(&op, reterr);
 }
 
 static enum rlk_job_end succeed(const struct rlk_job_run *run, int code)
@@ -90,7 +99,7 @@ enum rlk_fault rlk_job_run_succeed(struct rlk_conn *conn,
 
 	if (world_begin(&op, &call))
 		*ret_end = succeed(run, code);
-	return world_fault(&op, RLK_DONE, reterr);
+	return transact(&op, reterr);
 }
 
 enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
@@ -106,7 +115,7 @@ enum rlk_fault rlk_job_run_fail(struct rlk_conn *conn,
 		if (!fake_job.succeeded)
 			fake_job.code = code;
 	}
-	return world_fault(&op, RLK_DONE, reterr);
+	return transact(&op, reterr);
 }
 
 enum rlk_fault rlk_job_run_undo(struct rlk_conn *conn,

@@ -25,6 +25,7 @@ struct rlk_conn {
 	bool outstanding; /* a reply is still to come, of: */
 	enum fake_op asked;
 	struct fake_answer answer;
+	bool transacts; /* a transaction of ours was left open on it */
 	bool read_only; /* it was told that its server is */
 	bool retired;
 	bool interrupted;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "background/cut_off.h"
+#include "core/cut_off.h"
 #include "hold/handle.h"
 #include "test.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RLK_BACKGROUND_CUT_OFF_H
-#define RLK_BACKGROUND_CUT_OFF_H
+#ifndef RLK_CORE_CUT_OFF_H
+#define RLK_CORE_CUT_OFF_H
 
 /*
  * Connections that were closed on this side without an answer, while their
  * transaction may have a lease's row locked: the application's under
- * ROWLOCK_EARLY_GUARD, and those that note a job's run (api/once.c). Until the
+ * ROWLOCK_EARLY_GUARD, and those of a transaction of ours (call.c). Until the
  * server notices, which may take hours, nobody could release that lease or
  * commit under it. So the chores end them in the server, as soon as it can be
  * reached.

@@ -9,7 +9,7 @@
  * and so are all that are left when the client ends: the server ends them by
  * its own time-outs.
  */
-#include "background/cut_off.h"
+#include "core/cut_off.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /*
  * Connections of the application that the chores end in the server.
  */
-#include "background/cut_off.h"
+#include "core/cut_off.h"
 
 #include "fake/fake.h"
 
