@@ -347,7 +347,7 @@ static bool lose_own(struct rowlock_client *client,
 	if (!strategy->pins_connection || !hold || hold->state != RLK_HOLD_HELD)
 		return false;
 	rlk_conn_mark(rlk_hold_conn(hold), ret_mark);
-	rlk_hold_lose_locked(hold, "it was broken by hand");
+	rlk_hold_lose_locked(hold, RLK_WAS_BROKEN);
 	return true;
 }
 

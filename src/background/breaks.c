@@ -133,7 +133,7 @@ static bool lose_missing(struct rowlock_client *client, struct seen *seen)
 		else if (hold->guard.gives_back)
 			all = false;
 		else
-			rlk_hold_lose_locked(hold, "it was broken by hand");
+			rlk_hold_lose_locked(hold, RLK_WAS_BROKEN);
 	}
 	rlk_mutex_unlock(&client->mutex);
 	return all;

@@ -8,7 +8,8 @@
  *
  * Failure modes: a beat without an answer is tried again with the session's
  * next one, which then comes soon; the hold is lost at its deadline at the
- * latest. A keep that was evicted has lost its hold.
+ * latest. A hold whose keep is gone is lost: by a break if the session counts
+ * more of them than it did when the keep was found last, else by an eviction.
  */
 #include "background/keeps.h"
 
@@ -22,7 +23,8 @@
 #define KEEPS_MOST 256
 
 struct page {
-	bool delays; /* of this kind */
+	bool delays;     /* of this kind */
+	uint64_t breaks; /* of the session, as known before they are beaten */
 	size_t count;
 	struct rlk_hold *holds[KEEPS_MOST]; /* with a reference each */
 	uint64_t ids[KEEPS_MOST];
@@ -40,6 +42,7 @@ static void take_locked(struct rowlock_client *client, struct page *page,
 	struct rlk_hold *hold;
 
 	page->count = 0;
+	page->breaks = client->session.breaks;
 	rlk_list_each (hold, &client->session.holds, node) {
 		struct rlk_upkeep *upkeep = hold->upkeep;
 
@@ -56,18 +59,14 @@ static void take_locked(struct rowlock_client *client, struct page *page,
 	}
 }
 
-static void answered_locked(struct rlk_hold *hold, int64_t t0, bool alive)
+static void found_locked(const struct page *page, struct rlk_hold *hold,
+			 int64_t t0)
 {
 	const struct rowlock_client *client = hold->name->client;
 	int64_t until =
 	    rlk_after(t0, client->ttl_ms - rlk_margin(client->ttl_ms));
 
-	if (!alive) {
-		/* A release that is under way has deleted its own. */
-		if (hold->state == RLK_HOLD_HELD)
-			rlk_hold_lose_locked(hold, RLK_WAS_EVICTED);
-		return;
-	}
+	hold->upkeep->keep.breaks = page->breaks;
 	/* An answer after the end does not revive the hold. */
 	if (!rlk_hold_check_locked(hold) ||
 	    until <= hold->upkeep->keep.until_ms)
@@ -78,15 +77,26 @@ static void answered_locked(struct rlk_hold *hold, int64_t t0, bool alive)
 
 /* Fewer were beaten than there are: which are gone? One that is there need not
  * have been beaten, as a statement that was killed changes no row; all that are
- * left are beaten again. Returns false without an answer. */
-static bool look(struct page *page, size_t i, struct rlk_conn *conn,
-		 bool *ret_alive)
+ * left are beaten again. *@ret_lost is why @hold is lost, or NULL if it is not.
+ * Returns false without an answer. */
+static bool look(const struct rlk_hold *hold, struct rlk_conn *conn,
+		 const char **ret_lost)
 {
+	const struct rlk_hold_keep *keep = &hold->upkeep->keep;
 	struct rowlock_errinfo error;
-	uint64_t beat;
+	uint64_t beat, breaks;
+	bool found;
 
-	return rlk_session_look(conn, page->ids[i], ret_alive, &beat, &error) ==
-	       RLK_DONE;
+	*ret_lost = NULL;
+	if (rlk_session_look(conn, keep->row.id, &found, &beat, &error))
+		return false;
+	if (found)
+		return true;
+	if (rlk_session_breaks(conn, hold->session, &found, &breaks, &error))
+		return false;
+	*ret_lost =
+	    found && breaks != keep->breaks ? RLK_WAS_BROKEN : RLK_WAS_EVICTED;
+	return true;
 }
 
 static bool beat(struct rowlock_client *client, struct page *page,
@@ -103,14 +113,18 @@ static bool beat(struct rowlock_client *client, struct page *page,
 	    rlk_keeps_beat_all(conn, &keeps, &beaten, &error) == RLK_DONE;
 	all = answered && beaten == page->count;
 	for (size_t i = 0; i < page->count; i++) {
-		bool alive = true;
+		struct rlk_hold *hold = page->holds[i];
+		const char *lost = NULL;
 
 		if (answered && !all)
-			answered = look(page, i, conn, &alive);
+			answered = look(hold, conn, &lost);
 		rlk_mutex_lock(&client->mutex);
-		if (answered && (all || !alive))
-			answered_locked(page->holds[i], t0, alive);
-		rlk_hold_put_locked(page->holds[i]);
+		if (all)
+			found_locked(page, hold, t0);
+		/* A release that is under way has deleted its own. */
+		else if (answered && lost && hold->state == RLK_HOLD_HELD)
+			rlk_hold_lose_locked(hold, lost);
+		rlk_hold_put_locked(hold);
 		rlk_mutex_unlock(&client->mutex);
 	}
 	if (all)

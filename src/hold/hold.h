@@ -51,6 +51,8 @@ struct rlk_hold_keep {
 	int64_t until_ms;    /* the hold is good until then; RLK_NEVER: no keep
 				can have its lease */
 	uint64_t round;      /* the session's beat that it was beaten with */
+	uint64_t breaks;     /* of the session, as known before the last answer
+				that found it */
 };
 
 /**
@@ -184,6 +186,7 @@ bool rlk_hold_stands_locked(struct rlk_hold *hold);
 /** The reason if its row is gone; or that of its session. */
 #define RLK_ROW_IS_GONE "its row is gone from the server"
 #define RLK_WAS_EVICTED "its session was evicted as dead"
+#define RLK_WAS_BROKEN "it was broken by hand"
 #define RLK_WAS_RESTORED                                                       \
 	"its session's row is older than it was: the tables were restored"
 

@@ -139,6 +139,7 @@ static bool take_hold(struct rowlock *lock, struct rlk_hold **ret_hold)
 		return true;
 	if (!rlk_hold_make_upkeep(hold))
 		return false;
+	hold->upkeep->keep.breaks = lock->name->client->session.breaks;
 	rlk_hold_get_locked(hold);
 	*ret_hold = hold;
 	return true;

@@ -271,20 +271,23 @@ enum rlk_fault rlk_lease_raise(struct rlk_conn *conn,
 
 /*
  * The lease gets an attempt and a session that nobody has, so it is dead, and
- * the session counts the break: both, or nothing. It is one statement: a
- * transaction that its client cannot end any more would keep the session's row
- * locked and its beats out, and all its other leases would be lost.
+ * its client's session counts the break: both, or nothing. A lease that belongs
+ * to a keep has the client's session in the `breaks` of that (keep.c), a number
+ * that no count of breaks comes to. It is one statement: a transaction that its
+ * client cannot end any more would keep the session's row locked and its beats
+ * out, and all its other leases would be lost.
  */
 static const struct rlk_stmt_def break_lease = {
 	"break",
 	"UPDATE business_lease l LEFT JOIN lease_session s ON s.id = l.session"
-	" SET l.attempt = 0, l.session = 0, s.breaks = s.breaks + 1"
+	" LEFT JOIN lease_session c"
+	" ON c.id = IF(s.breaks > 4294967295, s.breaks, s.id)"
+	" SET l.attempt = 0, l.session = 0, c.breaks = c.breaks + 1"
 	" WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
 };
 
-/* The keep of a broken lease: in `breaks` it has the session of its client
- * (keep.c), a number that no count of breaks comes to. Its holder's next beat
- * misses it, as that counts no break. */
+/* The keep of a broken lease. It goes behind the break, so that a holder that
+ * misses it finds the break counted. */
 static const struct rlk_stmt_def drop_keep = {
 	"break",
 	"DELETE FROM lease_session WHERE id = ? AND breaks > 4294967295",

@@ -270,6 +270,8 @@ CASE("a break ends the keep, and its holder learns of it")
 		    0);
 		while (rowlock_held(lock))
 			test_keep_waiting(since, "the loss");
+		assert_string_equal(rowlock_lost_reason(lock),
+				    "it was broken by hand");
 		assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 		rowlock_free(lock);
 	}

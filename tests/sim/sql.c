@@ -279,8 +279,10 @@ static const struct pattern patterns[] = {
 	{ SIM_BEAT, "beat", "UPDATE lease_session SET expires_at = ",
 	  "WHERE id = ?", NULL },
 	{ SIM_BREAK, "break", "UPDATE business_lease l LEFT JOIN lease_session "
-	  "s ON s.id = l.session SET l.attempt = 0, l.session = 0, s.breaks = "
-	  "s.breaks + 1 WHERE l.name = ? AND l.slot = ? AND l.attempt = ?",
+	  "s ON s.id = l.session LEFT JOIN lease_session c ON c.id = "
+	  "IF(s.breaks > 4294967295, s.breaks, s.id) SET l.attempt = 0, "
+	  "l.session = 0, c.breaks = c.breaks + 1 WHERE l.name = ? AND l.slot "
+	  "= ? AND l.attempt = ?",
 	  NULL, NULL },
 	{ SIM_DELETE_SESSION, "delete-session",
 	  "DELETE FROM lease_session WHERE ", NULL, NULL },

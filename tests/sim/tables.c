@@ -372,6 +372,8 @@ static void break_lease(struct sim_session *session)
 	if (!lease || !lease->there || lease->attempt != request->params[2].u64)
 		return;
 	row = sim_session_row(lease->session);
+	if (row && row->breaks > UINT32_MAX)
+		row = sim_session_row(row->breaks);
 	sim_judge_lease_broken(session, lease);
 	lease->attempt = 0;
 	lease->session = 0;

@@ -314,12 +314,7 @@ static enum rlk_fault lease_end(struct rlk_conn *conn, const char *name,
 	snprintf(call.name, sizeof(call.name), "%s", name);
 	*ret_found = false;
 	if (world_begin(&op, &call) && world_lease(name)) {
-		struct world_session *session =
-		    world_session(world_lease(name)->session);
-
-		world_lease(name)->attempt = 0;
-		if (session)
-			session->breaks++;
+		world_break(world_lease(name));
 		*ret_found = true;
 	}
 	return world_fault(&op, RLK_DONE, reterr);

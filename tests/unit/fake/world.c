@@ -447,19 +447,26 @@ void fake_lease_remove(const char *name)
 	world_unlock();
 }
 
+void world_break(struct world_lease *lease)
+{
+	struct world_session *session = world_session(lease->session);
+
+	lease->attempt = 0;
+	if (session && session->breaks > UINT32_MAX) {
+		struct world_session *keep = session;
+
+		session = world_session(keep->breaks);
+		keep->id = 0;
+	}
+	if (session)
+		session->breaks++;
+}
+
 void fake_lease_break(const char *name)
 {
-	struct world_lease *lease;
-
 	world_lock();
-	lease = world_lease(name);
-	if (lease) {
-		struct world_session *session = world_session(lease->session);
-
-		lease->attempt = 0;
-		if (session)
-			session->breaks++;
-	}
+	if (world_lease(name))
+		world_break(world_lease(name));
 	world_unlock();
 }
 

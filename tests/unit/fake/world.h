@@ -124,6 +124,8 @@ int64_t world_next_timer(void);
 
 struct world_lease *world_lease(const char *name);
 struct world_session *world_session(uint64_t id);
+/** By hand; its keep goes with it. */
+void world_break(struct world_lease *lease);
 struct world_row *world_row(const char *name);
 void world_insert_lease(const char *name, uint64_t attempt, uint64_t session);
 void world_insert_session(uint64_t id, uint64_t ttl_ms);

@@ -202,6 +202,71 @@ FAKE("a keep that was evicted has lost its hold")
 	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
 }
 
+/* The look for breaks waits, so that it is the keeper that misses the keep. */
+static void expect_broken(struct rowlock *lock, _Atomic int *losses)
+{
+	fake_until(fake_is_one, losses);
+	assert_string_equal(rowlock_lost_reason(lock), "it was broken by hand");
+	fake_let(FAKE_LEASES_OF);
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+}
+
+FAKE("a keep that went with a break before the beat was broken")
+{
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, keeping_lock(client));
+	_Atomic int losses = 0;
+
+	rowlock_on_lost(lock, fake_count_loss, &losses);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true });
+	fake_lease_break("job");
+	fake_advance(10000);
+	expect_broken(lock, &losses);
+}
+
+FAKE("a keep that went with a break behind the beat was broken")
+{
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, keeping_lock(client));
+	_Atomic int losses = 0;
+
+	rowlock_on_lost(lock, fake_count_loss, &losses);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	fake_next(FAKE_LEASES_OF, (struct fake_answer){ .wait = true });
+	fake_next(FAKE_KEEPS_BEAT, (struct fake_answer){ .wait = true });
+	fake_advance(10000);
+	fake_await(FAKE_KEEPS_BEAT, 1);
+	fake_lease_break("job");
+	fake_let(FAKE_KEEPS_BEAT);
+	expect_broken(lock, &losses);
+}
+
+/* A count that was known when the keep was found says nothing of its end. */
+FAKE("a keep that went after another lease was broken was evicted")
+{
+	FAKE_CLIENT_AS(client, client_with_session());
+	FAKE_LOCK_AS(lock, keeping_lock(client));
+	FAKE_LOCK(other, client, ROWLOCK_LEASE, 0, "other");
+	_Atomic int losses = 0;
+
+	rowlock_on_lost(lock, fake_count_loss, &losses);
+	assert_ok(rowlock_acquire(lock, 0, &err));
+	assert_ok(rowlock_acquire(other, 0, &err));
+	fake_lease_break("other");
+	fake_advance(10000);
+	fake_await(FAKE_KEEPS_BEAT, 1);
+	fake_advance(10000);
+	fake_await(FAKE_KEEPS_BEAT, 2);
+	fake_session_remove(fake_call(FAKE_KEEP_TAKE, 0).id);
+	fake_advance(10000);
+	fake_until(fake_is_one, &losses);
+	assert_string_equal(rowlock_lost_reason(lock),
+			    "its session was evicted as dead");
+	assert_code(rowlock_release(lock, &err), ROWLOCK_ELOST, &err);
+	assert_code(rowlock_release(other, &err), ROWLOCK_ELOST, &err);
+}
+
 static struct rowlock *delaying_lock(struct rowlock_client *client)
 {
 	const struct rowlock_options options = { .size = sizeof(options),
