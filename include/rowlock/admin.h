@@ -94,7 +94,8 @@ struct rowlock_list_options {
 	size_t size;        /* sizeof(struct rowlock_list_options) */
 	unsigned int flags; /* enum rowlock_list_flags */
 	/** Only names that match: SQL's LIKE with '*' and '?' instead of '%'
-	 *  and '_' (a shell's pattern without brackets). Default: all. */
+	 *  and '_' (a shell's pattern without brackets). UTF-8, else
+	 *  ROWLOCK_EINVAL. Default: all. */
 	const char *pattern;
 	/** Only this very name. Default: all. */
 	const char *name;

@@ -271,11 +271,23 @@ static int list(struct rowlock_client *client,
 	return code;
 }
 
+/* A name that no lock can have may be in the tables, by hand. */
+static bool is_utf8(const char *text)
+{
+	const unsigned char *at = (const unsigned char *) text;
+	size_t length = 1;
+
+	for (; *at && length; at += length)
+		rlk_text_decode(at, &length);
+	return length > 0;
+}
+
 int rlk_list_options_read(const struct rowlock_list_options *given,
 			  struct rowlock_list_options *ret_options,
 			  struct rowlock_errinfo *reterr)
 {
 	const unsigned int both = ROWLOCK_LIST_LEASES | ROWLOCK_LIST_ROWS;
+	const char *text;
 	int code = rlk_options_read("list options", given, ret_options,
 				    sizeof(*ret_options), reterr);
 
@@ -284,6 +296,12 @@ int rlk_list_options_read(const struct rowlock_list_options *given,
 	if (ret_options->pattern && ret_options->name)
 		return rlk_fail(reterr, ROWLOCK_EINVAL,
 				"list: give a pattern or a name, not both");
+	text = ret_options->pattern ? ret_options->pattern : ret_options->name;
+	if (text && !is_utf8(text))
+		return rlk_fail(
+		    reterr, ROWLOCK_EINVAL,
+		    "list: no name is like '%s', which is not UTF-8",
+		    rlk_text_shown(text).text);
 	if (ret_options->flags & ~(both | ROWLOCK_LIST_PROBE))
 		return rlk_fail(
 		    reterr, ROWLOCK_EINVAL, "list: unknown flags 0x%x",

@@ -777,5 +777,10 @@ FAKE("a list of runs tells of a server that refuses")
 	assert_code(
 	    rowlock_list_runs(client, &options, count_run, &count, &err),
 	    ROWLOCK_EINVAL, &err);
+	options.name = NULL;
+	options.pattern = "n\xff";
+	assert_code(
+	    rowlock_list_runs(client, &options, count_run, &count, &err),
+	    ROWLOCK_EINVAL, &err);
 	assert_int_equal(count, 0);
 }

@@ -143,6 +143,7 @@ FAKE("a list ends where its function says so")
 
 FAKE("wrong options are refused")
 {
+	static const char *const no_texts[] = { "job\xff*", "\xc3" };
 	struct rowlock_list_options list = ROWLOCK_LIST_OPTIONS_DEFAULT;
 	struct rowlock_reap_options reap = ROWLOCK_REAP_OPTIONS_DEFAULT;
 	struct rowlock_reap_result result = { .size = 1 };
@@ -153,6 +154,17 @@ FAKE("wrong options are refused")
 	list.name = list.pattern = "job";
 	assert_code(rowlock_list(client, &list, note, NULL, NULL),
 		    ROWLOCK_EINVAL, NULL);
+	list.name = NULL;
+	for (size_t i = 0; i < TEST_SIZE(no_texts); i++) {
+		list.pattern = no_texts[i];
+		list.name = NULL;
+		assert_code(rowlock_list(client, &list, note, NULL, NULL),
+			    ROWLOCK_EINVAL, NULL);
+		list.name = TAKE_PTR(list.pattern);
+		assert_code(rowlock_list(client, &list, note, NULL, NULL),
+			    ROWLOCK_EINVAL, NULL);
+	}
+	list.pattern = "job";
 	list.name = NULL;
 	list.flags = 8;
 	assert_code(rowlock_list(client, &list, note, NULL, NULL),
