@@ -32,7 +32,7 @@ class Asking(ToolTest):
         self.fake.answers["revoke"] = [f"reply {ENOTHELD} nobody"]
         code, out, err = self.run_tool("revoke", "n")
         self.assertEqual((code, out), (1, ""))
-        self.assertIn("nobody holds 'n' on fake:1", err)
+        self.assertIn("nobody holds 'n' (lease) on fake:1", err)
         self.fake.answers["revoke"] = [f"reply {EAUTH} no right"]
         code, _, err = self.run_tool("revoke", "n")
         self.assertEqual(code, 125)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import harness
-from harness import (CLI, ECONNECT, ELOST, MIGRATE, ToolTest, patience,
+from harness import (CLI, ECONNECT, EDB, ELOST, MIGRATE, ToolTest, patience,
                      slack, waiting)
 
 
@@ -65,6 +65,21 @@ class Status(ToolTest):
         self.assertIn("'/nonexistent/job': No such file", err)
         self.assertIn("release", self.fake.seen)
 
+    def test_a_command_whose_name_is_not_UTF_8_is_run(self):
+        name = b"s\xfc\xc3\xbc\n"
+        path = os.path.join(os.fsencode(self.directory), name)
+        os.symlink("/bin/true", path)
+        self.assertEqual(self.run_tool("run", "j", path), (0, "", ""))
+        self.assertEqual(self.fake.expect("client_new").text("program"),
+                         "rowlock run s?\xfc?")
+
+    def test_a_command_whose_name_is_long_is_run(self):
+        path = os.path.join(self.directory, "\u20ac" * 85)
+        os.symlink("/bin/true", path)
+        self.assertEqual(self.run_tool("run", "j", path), (0, "", ""))
+        self.assertEqual(self.fake.expect("client_new").text("program"),
+                         "rowlock run " + "\u20ac" * 81)
+
     def test_a_command_that_is_not_executable_is_126(self):
         path = os.path.join(self.directory, "job")
         with open(path, "w", encoding="utf-8") as out:
@@ -106,6 +121,13 @@ class Status(ToolTest):
                                        "true"), (0, "", ""))
         self.assertEqual(self.run_tool("run", "--release-exit-code=256", "j",
                                        "true")[0], 125)
+
+    def test_a_release_behind_a_transaction_tells_that_it_may_last(self):
+        self.fake.answers["release"] = ["number 1205", f"reply {EDB} busy"]
+        self.assertEqual(
+            self.run_tool("run", "j", "true"),
+            (0, "", "rowlock: run: 'j' stays locked for up to 30.0s after the "
+             "end of a transaction: busy\n"))
 
     def test_a_release_that_finds_the_lock_lost_is_124(self):
         self.fake.answers["release"] = [f"reply {ELOST} lost"]
@@ -727,6 +749,19 @@ class Loss(ToolTest):
         out, err = process.communicate(timeout=patience())
         self.assertEqual((process.returncode, out), (125, ""), err)
         self.assertIn("was killed: 'echo' is not started", err)
+
+    def test_a_guard_that_is_killed_later_is_missed_once(self):
+        process, pidfds = self.stubborn("-t", "100s")
+        guard = self.await_guard(process)
+        pidfd = os.pidfd_open(guard)
+        os.kill(guard, signal.SIGKILL)
+        self.gone([pidfd])
+        self.see(process, "remaining 90000")
+        self.see(process, "remaining 99000")
+        self.fake.say("lose")
+        self.gone(pidfds)
+        _, err = process.communicate(timeout=patience())
+        self.assertEqual(err.count("the guard's process was killed"), 1, err)
 
     def test_the_guard_has_a_name_of_its_own(self):
         process = self.start("run", "j", "sh", "-c", "echo; read x",

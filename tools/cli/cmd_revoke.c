@@ -142,8 +142,8 @@ static int not_found(struct rowlock_client *client, const char *name)
 		return EXIT_FAILED;
 	}
 	if (sight_is_free(&sight)) {
-		report(ROWLOCK_LOG_INFO, "nobody holds '%s' on %s", name,
-		       server);
+		report(ROWLOCK_LOG_INFO, "nobody holds '%s' (lease) on %s",
+		       name, server);
 		return EXIT_NOT;
 	}
 	sight_say(&sight, seen);

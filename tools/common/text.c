@@ -73,6 +73,28 @@ static bool is_unsafe(uint32_t c)
 	       (c >= 0x2066 && c <= 0x2069) || c == 0x61c;
 }
 
+void text_plain(const char *text, char *ret_text, size_t size)
+{
+	const unsigned char *p = (const unsigned char *) text;
+	size_t used = 0;
+
+	while (*p) {
+		const unsigned char *start = p;
+		uint32_t c = next_character(&p);
+		size_t length = (size_t) (p - start);
+
+		if (c == BAD_BYTE || is_unsafe(c)) {
+			start = (const unsigned char *) "?";
+			length = 1;
+		}
+		if (used + length >= size)
+			break;
+		memcpy(ret_text + used, start, length);
+		used += length;
+	}
+	ret_text[used] = '\0';
+}
+
 void text_escape(FILE *out, const char *text, bool unambiguous)
 {
 	const unsigned char *p = (const unsigned char *) text;

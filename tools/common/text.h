@@ -28,6 +28,11 @@ char *text_format(const char *format, va_list args) RLK_PRINTF(1, 0);
  */
 void text_escape(FILE *out, const char *text, bool unambiguous);
 
+/** Copy @text, such as a file's name, as UTF-8: a character that is not safe,
+ *  or a byte that is not UTF-8, becomes '?'. A text that does not fit is cut.
+ */
+void text_plain(const char *text, char *ret_text, size_t size);
+
 /** The columns that a terminal needs for @text: escaped text only. */
 size_t text_width(const char *text);
 

@@ -5,9 +5,9 @@
  * It waits for messages on a pipe, and for the time in the last one. The pipe's
  * end is our death. Normally we kill it in the end. Failure modes: if the guard
  * itself is killed, no command is started; a running command goes on without a
- * guard, and nothing else changes. One that is stopped is killed when its pipe
- * is full: we wait for it at no time. A program that does not read its words
- * sees the end of the output.
+ * guard, which is reported, and nothing else changes. One that is stopped is
+ * killed when its pipe is full: we wait for it at no time. A program that does
+ * not read its words sees the end of the output.
  */
 #include "run/guard.h"
 
@@ -234,6 +234,13 @@ void guard_set(struct guard *guard, pid_t group, uint64_t due_ms)
 	message.group = group;
 	message.due_ms = due_ms;
 	tell(guard, &message);
+	if (guard->gone && guard->due > 0 && !guard->missed) {
+		guard->missed = true;
+		report(ROWLOCK_LOG_WARNING,
+		       "the guard's process was killed: if this one is stopped "
+		       "or killed, nothing ends or tells in time what relies "
+		       "on the lock");
+	}
 	guard->due = due_ms;
 }
 

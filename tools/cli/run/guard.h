@@ -26,7 +26,8 @@ struct guard {
 	int pidfd;
 	int fd;       /* our end of the pipe; -1: none */
 	uint64_t due; /* the time that it was told last */
-	bool gone;    /* it could not be told: it was killed */
+	bool gone;    /* it could not be told: it was killed, */
+	bool missed;  /* and that was reported */
 };
 
 /** Lines that it writes on standard output in our place. */
@@ -45,7 +46,8 @@ void guard_init(int argc, char **argv);
 bool guard_start(struct guard *guard, const struct guard_words *words);
 
 /** Kill @group at @due_ms (CLOCK_BOOTTIME), or say the words, unless told
- *  otherwise. */
+ *  otherwise. A guard that is gone is reported once; the caller looks at the
+ *  first message's outcome itself. */
 void guard_set(struct guard *guard, pid_t group, uint64_t due_ms);
 
 /** Has the time come that it was told last? Then it acts, unless it is told

@@ -20,6 +20,8 @@
 #include "run/environment.h"
 #include "run/supervise.h"
 
+#define ERROR_LOCK_WAIT 1205 /* the server's */
+
 /* The defaults and bounds of ttl_ms and row_idle_ms. */
 #define LEASE_TTL_MS 30000
 #define ROW_IDLE_MS 10000
@@ -188,8 +190,11 @@ static struct rowlock_client_options client_options(const struct task *task,
 	const char *slash = strrchr(name, '/');
 
 	/* The command's name, not its arguments: those may be secret. */
-	snprintf(program, size, "rowlock %s%s%s", task->title, *name ? " " : "",
-		 slash ? slash + 1 : name);
+	int length = snprintf(program, size, "rowlock %s%s", task->title,
+			      *name ? " " : "");
+
+	text_plain(slash ? slash + 1 : name, program + length,
+		   size - (size_t) length);
 	client.program = program;
 	/* Supervision goes by it. */
 	client.ttl_ms = LEASE_TTL_MS;
@@ -435,13 +440,15 @@ static int not_released(const struct task *task,
 {
 	char span[TEXT_SPAN_SIZE];
 	uint64_t ms = task_ttl_ms(task, acquisition);
+	bool row_locked = acquisition->error.mysql == ERROR_LOCK_WAIT;
 
 	if (ms < task->lock.at_least_ms)
 		ms = task->lock.at_least_ms;
 	ms += task->lock.delay_after_loss_ms;
 	text_span(ms, span);
-	report(ROWLOCK_LOG_WARNING, "%s: '%s' stays locked for up to %s: %s",
-	       task->title, task->name, span, reason);
+	report(ROWLOCK_LOG_WARNING, "%s: '%s' stays locked for up to %s%s: %s",
+	       task->title, task->name, span,
+	       row_locked ? " after the end of a transaction" : "", reason);
 	return task->tells_release ? (int) task->release_code : code;
 }
 
