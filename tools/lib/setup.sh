@@ -46,6 +46,7 @@ command musl-gcc musl-tools optional
 command abidiff abigail-tools optional
 command cmake cmake optional'
 needs_ci='
+file /usr/lib/ccache/gcc ccache
 command clang clang
 file /usr/lib/clang/*/lib/linux/libclang_rt.asan-*.a libclang-rt-dev
 command clang-format clang-format
