@@ -412,9 +412,8 @@ static enum rlk_fault end_transaction(struct rlk_conn *conn,
 	return RLK_REFUSED;
 }
 
-/* A KILL QUERY of a SELECT on MariaDB may be answered by a row, in which the
- * subqueries that were still to come are NULL: the server would be taken for
- * another one, or a node of Galera for none. The last one tells. */
+/* MariaDB may answer a killed SELECT by a row whose later subqueries are NULL:
+ * it would be taken for another server, or a node of Galera for none. */
 static bool was_cut_short(MYSQL_RES *result)
 {
 	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
@@ -426,23 +425,27 @@ static bool was_cut_short(MYSQL_RES *result)
 	return cut;
 }
 
-/* A server that never tells the last one is believed in the end. */
+/* A MySQL without its performance_schema never tells the last one. */
 static enum rlk_fault read_whole(struct rlk_conn *conn,
 				 const struct setting *settings, bool mark,
 				 MYSQL_RES **ret_result,
 				 struct rowlock_errinfo *reterr)
 {
-	enum rlk_fault fault;
-	int tries = 0;
+	for (int tries = 0; tries < RLK_STMT_TRIES; tries++) {
+		enum rlk_fault fault;
 
-	for (;;) {
+		mysql_free_result(TAKE_PTR(*ret_result));
 		fault =
 		    say(conn, write_read, settings, mark, ret_result, reterr);
-		if (fault || ++tries == RLK_STMT_TRIES ||
-		    !was_cut_short(*ret_result))
+		if (fault || !was_cut_short(*ret_result))
 			return fault;
-		mysql_free_result(TAKE_PTR(*ret_result));
 	}
+	if (conn->server.flavour == RLK_MYSQL || !*ret_result ||
+	    !mysql_num_rows(*ret_result))
+		return RLK_DONE;
+	mysql_free_result(TAKE_PTR(*ret_result));
+	rlk_fail_db(reterr, ROWLOCK_EDB, 1317, "session: its state is cut");
+	return RLK_KILLED;
 }
 
 /* The two statements, each with what is left out where it is not allowed. */
@@ -541,8 +544,8 @@ static int set_galera(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	return code;
 }
 
-/* Once more: the server's clock may have jumped between the two times that the
- * first statement compared. One that stands still does so again. */
+/* The server's clock may have jumped between the two times that the first
+ * statement compared. One that stands still does so again. */
 static int look_at_clock_again(struct rlk_conn *conn,
 			       struct rowlock_errinfo *reterr)
 {
@@ -574,11 +577,10 @@ int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	MYSQL_RES *result = NULL;
 	bool moves = false;
 	enum rlk_fault fault;
-	int error;
-
-	error =
+	int error =
 	    rlk_server_learn(&conn->server, mysql_get_server_info(conn->mysql),
 			     conn->where, reterr);
+
 	if (error)
 		return error;
 	list_settings(conn, settings);
@@ -593,7 +595,5 @@ int rlk_session_setup(struct rlk_conn *conn, struct rowlock_errinfo *reterr)
 	mysql_free_result(result);
 	if (!error && !moves)
 		error = look_at_clock_again(conn, reterr);
-	if (error)
-		return error;
-	return set_galera(conn, reterr);
+	return error ? error : set_galera(conn, reterr);
 }
