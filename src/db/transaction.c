@@ -22,7 +22,11 @@ enum rlk_fault rlk_transaction_commit(struct rlk_conn *conn,
 
 	if (!fault)
 		conn->transacts = false;
-	return fault;
+	if (fault != RLK_KILLED)
+		return fault;
+	/* An interrupt may come when all is done. */
+	rlk_conn_spoil(conn);
+	return RLK_UNKNOWN;
 }
 
 /* No other transaction may begin on a connection that has one. */
