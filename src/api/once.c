@@ -199,6 +199,9 @@ static void leave(struct rlk_hold *hold, bool unknown)
 	if (unknown) {
 		hold->guard.commit_may_come = true;
 		rlk_hold_doubt_locked(hold);
+		/* One that was lost meanwhile is in doubt for the next end. */
+		if (hold->state != RLK_HOLD_HELD)
+			hold->guard.may_be_gone = true;
 	}
 	rlk_hold_put_locked(hold);
 	rlk_mutex_unlock(&client->mutex);
