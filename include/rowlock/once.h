@@ -74,7 +74,8 @@ ROWLOCK_API ROWLOCK_CHECK int rowlock_server_time(
  * at_least_ms and delay_after_loss_ms; ROWLOCK_ESCHEMA: there is no table
  * job_run; the errors of the server: a claim whose answer was lost is not
  * counted twice, if the next call has the same @run. None of them releases the
- * lock. Blocks up to call_timeout_ms.
+ * lock. Blocks up to call_timeout_ms, and as long again where the lock was lost
+ * meanwhile, to take the run back.
  */
 ROWLOCK_API ROWLOCK_CHECK int rowlock_once_begin(
     struct rowlock *lock, struct rowlock_run *run,
