@@ -34,7 +34,7 @@ int sim_app_client(struct rowlock_client **ret_client,
 void sim_app_leave(struct rowlock_client *client);
 
 /** How often a call returned what. */
-enum { SIM_CODES = 22, SIM_CALLS = 10 };
+enum { SIM_CODES = 24, SIM_CALLS = 12 };
 extern uint64_t sim_app_codes[SIM_CALLS][SIM_CODES];
 
 /** Transactions that have kept their hold, and were committed when it was lost

@@ -69,6 +69,8 @@ enum sim_app_call {
 	SIM_CALL_ACQUIRE_IN,
 	SIM_CALL_DRAW_IN,
 	SIM_CALL_FENCE,
+	SIM_CALL_ONCE_BEGIN,
+	SIM_CALL_ONCE_END,
 	SIM_CALL_OTHER,
 };
 
@@ -162,6 +164,12 @@ struct sim_turn {
  *  True: that was given back with it. */
 bool sim_guarded_play(struct sim_thread *thread, struct sim_handle *handle,
 		      struct sim_turn *turn);
+
+/* jobs.c */
+/** May a run of a job be begun with what is held by @handle? */
+bool sim_job_may_run(const struct sim_handle *handle);
+/** Run it once. True: the hold of @handle is released, or lost and over. */
+bool sim_job_play(struct sim_thread *thread, struct sim_handle *handle);
 
 /* adopters.c */
 /** Hold the lease of @handle's name that was exported last, if there is one. */

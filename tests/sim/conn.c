@@ -306,13 +306,6 @@ void rlk_conn_interrupt(struct rlk_conn *conn)
 	wake(of(conn));
 }
 
-/* The simulation plays none of several round trips. */
-bool rlk_transaction_is_left(const struct rlk_conn *conn)
-{
-	(void) conn;
-	return false;
-}
-
 bool rlk_conn_usable(const struct rlk_conn *conn)
 {
 	return !conn->dead && conn->run.stage == RLK_STAGE_NONE;

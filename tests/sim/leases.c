@@ -633,6 +633,8 @@ void sim_lease_delete(struct sim_session *session)
 		if (!is_meant(&session->request, lease))
 			continue;
 		session->answer.affected++;
+		if (sim_job_deletes(session, lease))
+			continue;
 		sim_lease_remove(session, lease);
 		if (sim_kind_of(lease) == SIM_KIND_PERMITS)
 			sim_tables.permits_us[lease->name] = sim_now;

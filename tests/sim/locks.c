@@ -187,6 +187,7 @@ static enum sim_want want_of(const struct sim_request *request,
 	case SIM_BREAK:
 	case SIM_OVERTAKE:
 	case SIM_LOOK_GUARDS:
+	case SIM_RUN_LOCK:
 		/* Whatever attempt the row has: that is seen behind it. */
 		lease = sim_lease_meant(request);
 		if (lease && lease->there)

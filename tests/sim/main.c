@@ -50,6 +50,8 @@ static const char usage[] =
     "  --commits         only worlds in which transactions are committed "
     "whose\n"
     "                    answers are lost or late\n"
+    "  --runs            only worlds in which jobs are run, by every other "
+    "hold\n"
     "  --world W         only this world of the run, as a violation names it\n"
     "  --last N          print the last N events of a violation (60)\n"
     "  --verbose         print every event as it happens\n"
@@ -79,7 +81,9 @@ _Noreturn void sim_violation(const char *format, ...)
 	       sim_options.strategy == 1   ? " --strategy lease"
 	       : sim_options.strategy == 2 ? " --strategy row"
 					   : "",
-	       sim_options.commits ? " --commits" : "");
+	       sim_options.commits ? " --commits"
+	       : sim_options.runs  ? " --runs"
+				   : "");
 	fflush(stdout);
 	_exit(1);
 }
@@ -95,8 +99,9 @@ static double cpu_seconds(void)
 static void report(void)
 {
 	static const char *const calls[SIM_CALLS] = {
-		"client_new", "acquire",    "release", "begin", "commit",
-		"commit_rel", "acquire_in", "draw_in", "fence", "others",
+		"client_new", "acquire",    "release",    "begin",
+		"commit",     "commit_rel", "acquire_in", "draw_in",
+		"fence",      "once_begin", "once_end",   "others",
 	};
 
 	for (int i = 0; i < SIM_FAULTS; i++)
@@ -213,6 +218,7 @@ static bool parse(int argc, char **argv)
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "report", no_argument, NULL, 'r' },
 		{ "commits", no_argument, NULL, 'm' },
+		{ "runs", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -246,6 +252,9 @@ static bool parse(int argc, char **argv)
 			break;
 		case 'm':
 			sim_options.commits = true;
+			break;
+		case 'j':
+			sim_options.runs = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);

@@ -96,6 +96,7 @@ void sim_session_end(struct sim_session *session, enum sim_end why)
 	}
 	sim_rows_leave(session);
 	sim_bells_leave(session);
+	sim_job_roll_back(session);
 	sim_work_roll_back(session);
 	notify_client(session);
 	maybe_free(session);
@@ -220,6 +221,13 @@ void sim_session_go_on(struct sim_session *session, unsigned int error)
 	sim_session_finish(session);
 }
 
+static bool writes(const struct sim_session *session)
+{
+	const struct sim_op *op = session->request.op;
+
+	return op->writes || (op->verb == SIM_COMMIT && session->job.run);
+}
+
 static void execute(struct sim_session *session)
 {
 	const struct sim_request *request = &session->request;
@@ -244,12 +252,15 @@ static void execute(struct sim_session *session)
 		sim_rows_slip(session);
 	if (answer->error)
 		sim_bells_slip(session);
-	if (!answer->error && request->op->writes &&
+	if (!answer->error && writes(session) &&
 	    sim_server.read_only_until > sim_now)
 		answer->error = 1290;
 	if (!answer->error &&
-	    (sim_tokens_hold_up(session) || sim_locks_hold_up(session)))
+	    (sim_tokens_hold_up(session) || sim_job_holds_up(session) ||
+	     sim_locks_hold_up(session)))
 		return;
+	if (answer->error)
+		sim_job_refuse(session);
 	if (!answer->error) {
 		sim_check_open(session, request->op);
 		sim_verb_counts[request->op->verb]++;
@@ -333,7 +344,9 @@ static bool may_lie(enum sim_verb verb)
 	return verb == SIM_DELETE_LEASE || verb == SIM_DELETE_SESSION ||
 	       verb == SIM_BEAT || verb == SIM_KEEP_BEAT ||
 	       verb == SIM_KEEP_BEAT_WHOLE || verb == SIM_OVERTAKE ||
-	       verb == SIM_OFFER_ADOPT || verb == SIM_GUARD_COUNT;
+	       verb == SIM_OFFER_ADOPT || verb == SIM_GUARD_COUNT ||
+	       verb == SIM_RUN_CLAIM || verb == SIM_RUN_END ||
+	       verb == SIM_RUN_UNDO;
 }
 
 void sim_draw_fate(struct sim_request *request)
@@ -383,6 +396,10 @@ void sim_session_send(struct sim_session *session)
 		sim_packet_draw_fate(session);
 	else
 		sim_draw_fate(&session->request);
+	/* Before it has happened, or after. */
+	if (session->job.open && session->request.op->verb == SIM_COMMIT &&
+	    sim_happens(SIM_INTERRUPTED))
+		session->request.refuse = 1317;
 	if (sim_happens(SIM_LOST_REQUEST)) {
 		session->silent = true;
 		return;

@@ -8,6 +8,7 @@
  */
 
 #include "db/stmt.h"
+#include "runs.h"
 #include "scheduler.h"
 #include "script.h"
 #include "sql.h"
@@ -65,10 +66,13 @@ struct sim_packet {
 /** Room for one more part; it is zero but for its statement. */
 struct sim_part *sim_packet_grow(struct sim_packet *packet);
 
+/** As many as a text may have. */
+#define SIM_PARAMS 16
+
 struct sim_request {
 	const struct sim_op *op;
 	bool packet; /* it is one, and this is what it has come to */
-	struct rlk_value params[RLK_STMT_PARAMS];
+	struct rlk_value params[SIM_PARAMS];
 	char text[48];       /* of a parameter that is no name */
 	int64_t started_us;  /* UTC_TIMESTAMP(6), */
 	int64_t began_us;    /* and that in true time: its clock may be set
@@ -129,6 +133,7 @@ struct sim_session {
 	bool several;           /* statements in one text are allowed */
 	struct sim_script script;
 	struct sim_work work;
+	struct sim_job job;
 	uint64_t chosen; /* @rowlock_holder */
 	struct sim_row *wants;
 	struct sim_bell *wants_bell;

@@ -51,6 +51,7 @@ struct sim_world {
 	bool insides;         /* some have row locks in their transactions */
 	bool fences;          /* some pass a fence with their token */
 	bool keeps;           /* names of some leases are kept (at_least_ms) */
+	bool runs;            /* some run a job, once per window */
 	bool adopts;          /* leases are exported and adopted */
 	bool resizes;         /* whose number is changed */
 	bool ending;          /* the threads come to their end */
@@ -61,9 +62,10 @@ struct sim_world {
 	uint64_t idle_ms;
 	uint64_t call_ms;
 	uint64_t connect_ms;
-	bool triggers;   /* on the tables: they hide insert ids */
-	bool days;       /* the server's clock jumps by days */
-	uint64_t cycles; /* done in this world */
+	int64_t window_us; /* the shortest of a job */
+	bool triggers;     /* on the tables: they hide insert ids */
+	bool days;         /* the server's clock jumps by days */
+	uint64_t cycles;   /* done in this world */
 	uint64_t target;
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "db/packet.h"
+#include "runs.h"
 #include "script.h"
 #include "sim.h"
 
@@ -527,7 +528,7 @@ const char *sim_verb_name(enum sim_verb verb)
 	for (size_t i = 0; i < RLK_ARRAY_SIZE(manies); i++)
 		if (manies[i].verb == verb)
 			return manies[i].label;
-	return sim_said_label(verb);
+	return sim_run_label(verb) ? sim_run_label(verb) : sim_said_label(verb);
 }
 
 static _Noreturn void unknown(const char *sql)
@@ -630,6 +631,10 @@ static void compile(struct sim_op *op, const char *text)
 	const struct pattern *pattern;
 
 	squeeze(text, sql, sizeof(sql));
+	if (sim_run_read(op, sql)) {
+		op->params = count_params(sql);
+		return;
+	}
 	pattern = find(sql);
 	*op = (struct sim_op){
 		.verb = pattern->verb,

@@ -63,6 +63,8 @@ enum sim_verb {
 	SIM_LAST_ID,
 	SIM_LOOK_BREAKS,
 	SIM_LOOK_RECEIPT,
+	SIM_RUN_LOOK,
+	SIM_RUN_EXPLAIN,
 	SIM_GLANCE_GUARDS,
 	SIM_ALLOW_SEVERAL, /* said on the application's connections, */
 	SIM_SET_TRANSACTION,
@@ -93,6 +95,7 @@ enum sim_verb {
 	SIM_ROW_SKIP,
 	SIM_ROW_WAIT,
 	SIM_LOOK_GUARDS,
+	SIM_RUN_LOCK,
 	SIM_ROW_MAKE,
 	SIM_ACQUIRE,
 	SIM_ACQUIRE_RINGING,
@@ -125,6 +128,10 @@ enum sim_verb {
 	SIM_DELETE_SESSION,
 	SIM_DELETE_LEASE,
 	SIM_OVERTAKE,
+	SIM_RUN_CLAIM,
+	SIM_RUN_END,
+	SIM_RUN_UNDO,
+	SIM_RUN_FORGET,
 	SIM_GUARD_COUNT, /* and these */
 	SIM_GUARD_CALL,
 	SIM_COUNTER_WRITE,
@@ -164,13 +171,18 @@ struct sim_op {
 	const char *label;
 	unsigned int params;
 	bool writes;
-	bool greatest;   /* a beat or a draw that never goes back */
-	bool floor;      /* a draw that begins above the floor */
-	bool counts;     /* a beat that changes its row in any case */
-	bool by_attempt; /* a draw for one attempt only */
-	bool rings;      /* a DELETE that lets the bell go */
-	bool nowait;     /* it fails where another would wait */
-	bool passes;     /* it does not see rows that another has locked */
+	bool greatest;    /* a beat or a draw that never goes back */
+	bool floor;       /* a draw that begins above the floor */
+	bool counts;      /* a beat that changes its row in any case */
+	bool by_attempt;  /* a draw for one attempt only */
+	bool rings;       /* a DELETE that lets the bell go */
+	bool nowait;      /* it fails where another would wait */
+	bool passes;      /* it does not see rows that another has locked */
+	bool in_window;   /* a claim that looks at the clock, */
+	bool first_only;  /* and for a success */
+	bool open_only;   /* a look for a run that has not succeeded */
+	bool succeeded;   /* a DELETE of old runs: of which kind, */
+	int64_t older_us; /* and how long over */
 	unsigned int conditions;
 	struct sim_condition condition[6];
 };

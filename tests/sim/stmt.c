@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "db/stmt_private.h"
@@ -131,10 +132,35 @@ struct rlk_value sim_stmt_param(const struct rlk_value *param)
 	return value;
 }
 
+/* "2026-11-20 12:00:00.000000" */
+#define TIME_LENGTH 26
+
+/* A time, in microseconds since 1970. */
+static bool read_time(const struct rlk_value *param, int64_t *ret_us)
+{
+	struct tm tm = { 0 };
+	const char *end;
+
+	if (param->type != RLK_TEXT || param->length != TIME_LENGTH)
+		return false;
+	end = strptime(param->text, "%Y-%m-%d %H:%M:%S.", &tm);
+	if (!end)
+		return false;
+	*ret_us = (int64_t) timegm(&tm) * 1000000 + strtol(end, NULL, 10);
+	return true;
+}
+
 static void copy_param(struct sim_request *request, unsigned int i,
 		       const struct rlk_value *param)
 {
+	int64_t us;
+
 	request->params[i] = sim_stmt_param(param);
+	if (read_time(param, &us)) {
+		request->params[i] =
+		    (struct rlk_value){ .type = RLK_I64, .i64 = us };
+		return;
+	}
 	/* Seconds. */
 	if (param->type == RLK_TEXT && *param->text >= '0' &&
 	    *param->text <= '9')

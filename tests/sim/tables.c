@@ -558,6 +558,25 @@ static void nothing(struct sim_session *session)
 	(void) session;
 }
 
+/* That of a packet is executed at one instant. */
+static void begin(struct sim_session *session)
+{
+	if (!session->request.packet)
+		sim_job_begin(session);
+}
+
+static void commit(struct sim_session *session)
+{
+	sim_job_commit(session);
+	sim_rows_release(session);
+}
+
+static void roll_back(struct sim_session *session)
+{
+	sim_job_roll_back(session);
+	sim_rows_release(session);
+}
+
 static void keep(struct sim_session *session)
 {
 	session->idle_s = (unsigned int) session->request.params[0].u64;
@@ -566,9 +585,9 @@ static void keep(struct sim_session *session)
 bool sim_execute(struct sim_session *session)
 {
 	static void (*const handlers[SIM_VERBS])(struct sim_session *) = {
-		[SIM_BEGIN] = nothing,
-		[SIM_COMMIT] = sim_rows_release,
-		[SIM_ROLLBACK] = sim_rows_release,
+		[SIM_BEGIN] = begin,
+		[SIM_COMMIT] = commit,
+		[SIM_ROLLBACK] = roll_back,
 		[SIM_KILL_CONN] = kill_session,
 		[SIM_KILL_STMT] = kill_session,
 		[SIM_KILL_CHOSEN] = kill_session,
@@ -656,6 +675,13 @@ bool sim_execute(struct sim_session *session)
 		[SIM_COUNT] = sim_lease_count,
 		[SIM_COUNT_LIVE] = sim_lease_count,
 		[SIM_AHEAD] = sim_leases_ahead,
+		[SIM_RUN_LOCK] = sim_run_lock,
+		[SIM_RUN_LOOK] = sim_run_look,
+		[SIM_RUN_CLAIM] = sim_run_claim,
+		[SIM_RUN_EXPLAIN] = sim_run_explain,
+		[SIM_RUN_END] = sim_run_end,
+		[SIM_RUN_UNDO] = sim_run_undo,
+		[SIM_RUN_FORGET] = sim_run_forget,
 	};
 	enum sim_verb verb = session->request.op->verb;
 

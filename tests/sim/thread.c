@@ -13,6 +13,7 @@
 #include "proc.h"
 #include "sim.h"
 #include "trace.h"
+#include "world.h"
 
 /* ------------------------------------------------------------- handles */
 
@@ -509,6 +510,9 @@ static bool keep(struct sim_thread *thread, struct sim_handle *handle)
 		} while (!turn.over && sim_below(3) == 0);
 		return true;
 	}
+	if (sim_world.runs && sim_below(sim_options.runs ? 2 : 24) == 0 &&
+	    sim_job_may_run(handle) && sim_job_play(thread, handle))
+		return false;
 	if (sim_world.fences && !handle->names && sim_below(4) == 0)
 		sim_fenced_play(thread, handle);
 	if (sim_world.insides && handle->row && sim_below(64) == 0)

@@ -22,6 +22,7 @@
 #include "fault.h"
 #include "judge.h"
 #include "locks.h"
+#include "runs.h"
 #include "sim.h"
 #include "tables.h"
 #include "trace.h"
@@ -42,7 +43,7 @@ static void draw_reach(void)
 	uint64_t die = sim_below(8);
 
 	sim_world.no_kill = die == 0;
-	sim_world.nodes = die > 5 && !sim_world.row;
+	sim_world.nodes = die > 5 && !sim_world.row && !sim_options.runs;
 	/* As the library does by itself there. */
 	if (sim_world.nodes)
 		sim_world.observe = sim_world.days = true;
@@ -59,6 +60,17 @@ static void draw_for_commits(void)
 	sim_world.threads = 12;
 	sim_world.ttl_ms = (uint64_t) sim_between(2000, 4000);
 	sim_world.call_ms = (uint64_t) sim_between(200, 600);
+}
+
+/* Two nodes do not wait for each other's rows, as it is simulated. */
+static void draw_runs(void)
+{
+	sim_world.runs = sim_world.lease && !sim_world.guards &&
+			 !sim_world.nodes && sim_world.number % 4 == 1;
+	if (sim_options.runs)
+		sim_world.runs = sim_world.lease = true;
+	if (sim_world.runs)
+		sim_world.window_us = sim_between(20, 2000) * 1000;
 }
 
 static void draw_world(void)
@@ -100,7 +112,8 @@ static void draw_world(void)
 	sim_world.target = 1ull << sim_between(6, 13);
 	draw_reach();
 	/* Not drawn: so the other worlds stay what they were. */
-	sim_world.guards = sim_world.lease && sim_world.number % 3 == 0;
+	sim_world.guards =
+	    sim_world.lease && sim_world.number % 3 == 0 && !sim_options.runs;
 	if (sim_options.commits)
 		draw_for_commits();
 	sim_world.early = sim_world.guards && sim_world.number % 2 == 0;
@@ -113,6 +126,7 @@ static void draw_world(void)
 			   !(sim_world.calm && sim_world.guards);
 	sim_world.keeps =
 	    sim_world.lease && !sim_world.guards && sim_world.number % 5 < 2;
+	draw_runs();
 }
 
 /* ------------------------------------------------------- in the end */
@@ -351,6 +365,7 @@ uint64_t sim_world_play(uint64_t seed, uint64_t number)
 	sim_trace_begin();
 	sim_server_begin();
 	sim_tables_begin();
+	sim_runs_begin();
 	sim_judge_begin();
 	sim_faults_begin(sim_world.calm);
 	sim_app_begin();

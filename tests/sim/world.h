@@ -11,7 +11,8 @@ struct sim_options {
 	uint64_t cycles;
 	uint64_t world;        /* play only this one; UINT64_MAX: all */
 	unsigned int strategy; /* 0: both, 1: lease, 2: row */
-	bool commits;          /* only such as draw_for_commits() makes */
+	bool commits;          /* only such as draw_for_commits() makes, */
+	bool runs;             /* or in which jobs are run */
 };
 
 extern struct sim_options sim_options;
